@@ -1,0 +1,4 @@
+package circuit
+
+// Permit lets one call through.
+type Permit struct{}

@@ -1,0 +1,2 @@
+// Package circuit counts outcomes, opens on evidence, and hands out permits.
+package circuit

@@ -1,0 +1,2 @@
+// Package health keeps sliding figures of calls and chooses among nodes.
+package health
