@@ -1,0 +1,2 @@
+// Package sse reads and writes server-sent events.
+package sse
