@@ -151,8 +151,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// HintGiven reports that the vendor gave a hint, even one of 0.
 	HintGiven bool
-	// RetrySame is false where the vendor's word rules out a repetition on the same target (R6.5).
-	RetrySame bool
+	// NoRetry rules out a repetition on the same target: the vendor said so, or
+	// an error event inside a stream did (R6.5). The next step is still tried.
+	NoRetry bool
 	// Tried lists the earlier attempts and skipped steps of an exhausted request (R3.3), in order.
 	Tried []string
 	// Err is the cause, for errors.Is and logs.

@@ -122,8 +122,9 @@ func (p *Plan) Document() (digest string, body []byte) {
 type Decider interface {
 	// Decide returns the plan. It always returns one: a policy that fails is
 	// replaced by the last good one and at last by [SafePlan], with
-	// Plan.PolicyError set. It must not keep facts.
-	Decide(snap *Snapshot, facts *Facts) *Plan
+	// Plan.PolicyError set. memo reports that the plan was decided before for
+	// equal facts in the same snapshot. It must not keep facts.
+	Decide(snap *Snapshot, facts *Facts) (plan *Plan, memo bool)
 	// Prepare readies the decider for a snapshot before requests meet it, so
 	// that none of them pays for it.
 	Prepare(snap *Snapshot)
