@@ -99,6 +99,10 @@ type Snapshot struct {
 	// Targets has one entry per target of the catalog.
 	Targets []Live
 
+	// world is the state that the picture was taken of, so that a request never
+	// mixes one revision's plan with another's settings.
+	world *world
+
 	once     sync.Once
 	digest   string
 	document []byte

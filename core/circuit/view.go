@@ -1,0 +1,76 @@
+package circuit
+
+import "time"
+
+// View is a circuit's state at one moment, for snapshots and people. All times
+// are monotonic, 0 means none.
+type View struct {
+	// State is the effective state, with the operator's hold.
+	State State
+	// Computed is the state without the hold. An open circuit whose time is up
+	// reads as half-open, though nobody called yet.
+	Computed State
+	Hold     Hold
+	// HoldUntil is the hold's expiry.
+	HoldUntil time.Duration
+	// Since is the time of the last change of the computed state.
+	Since time.Duration
+	// OpenUntil is when an open circuit lets a probe through.
+	OpenUntil time.Duration
+	// Failures and Calls are the evidence: of the window while closed, aged by
+	// this reading; of the opening while open; the probes' votes while half-open.
+	Failures, Calls int
+	// Consecutive is the failures in a row inside the window.
+	Consecutive int
+	// Opens counts the openings in a row, as far as they still lengthen the next.
+	Opens int
+	// Cause is the failure that opened it, "" while closed.
+	Cause string
+	// Probes counts the running probes.
+	Probes int
+	// NextChange is when time alone changes State or Computed.
+	NextChange time.Duration
+}
+
+// View reads the circuit without changing it.
+func (c *Circuit) View(now time.Duration) View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now = max(now, c.newest)
+	v := View{Computed: c.state, Since: c.since, Opens: c.opensAt(now), Cause: c.cause}
+	if c.state == Open && now >= c.until {
+		v.Computed, v.Since = HalfOpen, c.until
+	}
+	switch v.Computed {
+	case Closed:
+		horizon := now - millis(c.settings.WindowMS)
+		v.Failures, v.Calls = c.outcomes.since(horizon, rateOutcomes)
+		v.Consecutive = c.outcomes.failuresSince(horizon, c.consecutive)
+	case Open:
+		v.Failures, v.Calls = c.failures, c.calls
+		v.OpenUntil, v.NextChange = c.until, c.until
+	case HalfOpen:
+		v.Calls, v.Probes = c.votes, c.probes.running(now)
+	}
+	c.viewHold(&v, now)
+	return v
+}
+
+// viewHold adds the operator's hold, unless it has expired.
+func (c *Circuit) viewHold(v *View, now time.Duration) {
+	v.State = v.Computed
+	if c.hold == HoldNone || c.holdUntil != 0 && now >= c.holdUntil {
+		return
+	}
+	v.Hold, v.HoldUntil = c.hold, c.holdUntil
+	if c.holdUntil != 0 && (v.NextChange == 0 || c.holdUntil < v.NextChange) {
+		v.NextChange = c.holdUntil
+	}
+	switch c.hold {
+	case HoldOpen:
+		v.State = Open
+	case HoldClosed:
+		v.State = Closed
+	case HoldNone:
+	}
+}

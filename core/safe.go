@@ -1,0 +1,87 @@
+package core
+
+import "github.com/spillway-llm/spillway/core/circuit"
+
+// SafePlan is the compiled-in plan of last resort: the catalog's order, without
+// what can't serve the request now, a named target first. policyError says why
+// it was needed; it is "" where there is no policy at all.
+func SafePlan(snap *Snapshot, facts *Facts, policyError string) *Plan {
+	p := &Plan{Revision: snap.Revision, Source: SourceSafe, Limits: DefaultLimits(), PolicyError: policyError}
+	if policyError == "" {
+		p.Source = SourceEvaluated
+	}
+	u := snap.UseCaseIndex(facts.UseCase)
+	for i := range snap.Catalog.Targets {
+		t := &snap.Catalog.Targets[i]
+		able := u >= 0 && snap.world.rev.Tables.Served[u][i] && t.Able(facts)
+		if able && (p.Preferred == "" || t.ID == facts.Target) {
+			p.Preferred = t.ID
+		}
+		if why := snap.unable(u, i, able, facts); len(why) > 0 {
+			p.Excluded = append(p.Excluded, Exclusion{Target: t.ID, Reasons: why})
+			continue
+		}
+		s := Step{Index: i, Target: t.ID, FirstContentMS: DefaultNextContentMS, IdleMS: DefaultIdleMS}
+		p.Steps = append(p.Steps, s)
+		if last := len(p.Steps) - 1; t.ID == facts.Target && last > 0 {
+			copy(p.Steps[1:], p.Steps[:last])
+			p.Steps[0] = s
+		}
+	}
+	if len(p.Steps) == 0 {
+		p.NoTarget = "every target is excluded"
+		return p
+	}
+	p.Steps[0].FirstContentMS = DefaultFirstContentMS
+	return p
+}
+
+// unable lists why a target is no candidate in the snapshot.
+func (s *Snapshot) unable(u, t int, able bool, facts *Facts) []string {
+	var why []string
+	if !able {
+		why = append(why, "cannot serve the request")
+	}
+	l := &s.Targets[t]
+	if u >= 0 && l.Circuits[u].State == circuit.Open {
+		why = append(why, "circuit open")
+	}
+	if l.CoolingDown {
+		why = append(why, "cooling down")
+	}
+	if !l.Healthy {
+		why = append(why, "not healthy")
+	}
+	if facts.ForceFallback && s.Catalog.Targets[t].ID == facts.Target {
+		why = append(why, "fallback forced")
+	}
+	return why
+}
+
+// Able reports whether the target has the abilities and the context window that
+// the facts need.
+func (t *Target) Able(f *Facts) bool {
+	n, c := f.Needs, t.Capabilities
+	if n.Tools && !c.Tools || n.Images && !c.Images || n.Documents && !c.Documents ||
+		n.JSONSchema && !c.JSONSchema || n.Thinking && !c.Thinking || n.Prefill && !c.Prefill {
+		return false
+	}
+	return t.ContextTokens == 0 || f.InputTokens+f.MaxTokens <= t.ContextTokens
+}
+
+// static decides without a policy engine.
+type static struct{}
+
+// Decide returns the catalog's order.
+func (static) Decide(snap *Snapshot, facts *Facts) (*Plan, bool) {
+	return SafePlan(snap, facts, ""), false
+}
+
+// Prepare has nothing to do.
+func (static) Prepare(*Snapshot) {}
+
+// DefaultRevision is what an embedder without policies runs: the shipped
+// figures, and the catalog's order as the route.
+func DefaultRevision(c *Catalog) *Revision {
+	return &Revision{ID: "default", Catalog: c, Tables: DefaultTables(c), Decider: static{}}
+}

@@ -1,0 +1,2 @@
+// Package upstream makes one attempt over HTTP at one node of a provider.
+package upstream
