@@ -212,7 +212,7 @@ func (f *flight) runStep(i int) (err *Error, tried bool) {
 		if key < 0 {
 			return f.refused(t.ID, why, wait, err)
 		}
-		permit, left, ok := f.w.cells[f.uc][s.Index].circuit.Acquire(f.e.clock.Mono())
+		permit, left, ok := f.acquire(s.Index)
 		if !ok {
 			return f.refused(t.ID, KindOpenCircuit, left, err)
 		}
@@ -229,6 +229,17 @@ func (f *flight) runStep(i int) (err *Error, tried bool) {
 			return err, true
 		}
 	}
+}
+
+// acquire asks the circuit for a permit; asking may half-open it.
+func (f *flight) acquire(target int) (circuit.Permit, time.Duration, bool) {
+	c, now := f.w.cells[f.uc][target], f.e.clock.Mono()
+	permit, left, ok := c.circuit.Acquire(now)
+	if tr, woke := permit.Transition(); woke {
+		f.e.transition(f.w, c, tr)
+		f.e.changed(now)
+	}
+	return permit, left, ok
 }
 
 // refused notes a step that may not be tried now. After attempts at the same

@@ -56,9 +56,8 @@ type Circuit struct {
 	// failures and calls are the evidence of the last opening.
 	failures, calls int
 
-	outcomes    ring
-	consecutive int
-	lastCause   string // of the newest counted failure
+	outcomes  ring
+	lastCause string // of the newest counted failure
 
 	votes  int
 	probes probes
@@ -73,9 +72,7 @@ type Circuit struct {
 // jitter stretches nothing. Figures that are zero or out of range are replaced
 // as [Settings.WithDefaults] says.
 func New(s Settings, jitter func() float64) *Circuit {
-	c := &Circuit{jitter: jitter, settings: s.WithDefaults()}
-	c.outcomes.grow(max(rateOutcomes, c.settings.FailureThreshold))
-	return c
+	return &Circuit{jitter: jitter, settings: s.WithDefaults(), stretch: 1}
 }
 
 // SetSettings swaps the settings while calls run (R1.5). Counts and state
@@ -86,7 +83,6 @@ func (c *Circuit) SetSettings(s Settings) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settings = s
-	c.outcomes.grow(max(rateOutcomes, s.FailureThreshold))
 	if c.state == Open {
 		c.until = min(c.until, c.since+c.openFor())
 	}
@@ -195,25 +191,14 @@ func woken(at time.Duration, opens int) Transition {
 func (c *Circuit) count(now time.Duration, failed bool, cause string) (Transition, bool) {
 	c.outcomes.push(outcome{at: now, failed: failed})
 	if failed {
-		c.consecutive++
 		c.lastCause = cause
-	} else {
-		c.consecutive = 0
 	}
-	horizon := now - millis(c.settings.WindowMS)
-	failures, calls := c.outcomes.since(horizon, rateOutcomes)
-	if c.inARow(horizon) ||
+	failures, calls, inARow := c.outcomes.since(now - millis(c.settings.WindowMS))
+	if inARow >= c.settings.FailureThreshold ||
 		calls >= c.settings.MinCalls && failures*1000 >= c.settings.ErrorRatePermille*calls {
 		return c.open(now, c.lastCause, failures, calls), true
 	}
 	return Transition{}, false
-}
-
-// inARow reports whether the newest FailureThreshold outcomes are failures and
-// the first of them lies inside the window.
-func (c *Circuit) inARow(horizon time.Duration) bool {
-	n := c.settings.FailureThreshold
-	return c.consecutive >= n && n <= c.outcomes.size && c.outcomes.back(n-1).at >= horizon
 }
 
 // vote takes a probe's success.
@@ -224,8 +209,7 @@ func (c *Circuit) vote(now time.Duration) (Transition, bool) {
 	}
 	t := Transition{From: HalfOpen, To: Closed, At: now, Cause: CauseProbes, Calls: c.votes, Opens: c.opens}
 	c.enter(Closed, now)
-	c.outcomes.clear()
-	c.consecutive, c.cause = 0, ""
+	c.outcomes, c.cause = ring{}, ""
 	return t, true
 }
 

@@ -8,72 +8,45 @@ type outcome struct {
 	failed bool
 }
 
-// ring keeps the newest outcomes, whose times never fall.
+// ring keeps the newest outcomes, whose times never fall. It needs no more than
+// the error rate looks at: as many failures in a row open a circuit by their
+// rate, so a threshold of consecutive failures beyond that never decides.
 type ring struct {
-	entries []outcome
+	entries [rateOutcomes]outcome
 	next    int
 	size    int
 }
 
-// grow makes room for n outcomes and keeps those it has. It never shrinks, so
-// that a threshold raised for a while costs no history.
-func (r *ring) grow(n int) {
-	if n <= len(r.entries) {
-		return
-	}
-	entries := make([]outcome, n)
-	for i := range r.size {
-		entries[r.size-1-i] = r.back(i)
-	}
-	r.entries, r.next = entries, r.size
-}
-
 // push adds an outcome in place of the oldest.
 func (r *ring) push(o outcome) {
-	if r.next == len(r.entries) {
-		r.next = 0
-	}
 	r.entries[r.next] = o
 	r.next++
-	r.size = min(r.size+1, len(r.entries))
-}
-
-// back returns the i-th newest outcome; 0 is the newest.
-func (r *ring) back(i int) outcome {
-	j := r.next - 1 - i
-	if j < 0 {
-		j += len(r.entries)
+	if r.next == rateOutcomes {
+		r.next = 0
 	}
-	return r.entries[j]
+	r.size = min(r.size+1, rateOutcomes)
 }
 
-// since counts the newest outcomes, at most most of them, that completed at
-// horizon or later.
-func (r *ring) since(horizon time.Duration, most int) (failures, calls int) {
-	for calls < min(most, r.size) {
-		o := r.back(calls)
+// since counts the outcomes that completed at horizon or later, and the
+// failures in a row at the newest end.
+func (r *ring) since(horizon time.Duration) (failures, calls, inARow int) {
+	j := r.next
+	for calls < r.size {
+		if j == 0 {
+			j = rateOutcomes
+		}
+		j--
+		o := r.entries[j]
 		if o.at < horizon {
 			break
 		}
-		calls++
 		if o.failed {
+			if failures == calls {
+				inARow++
+			}
 			failures++
 		}
+		calls++
 	}
-	return failures, calls
+	return failures, calls, inARow
 }
-
-// failuresSince counts the newest failures in a row, at most most of them, that
-// completed at horizon or later.
-func (r *ring) failuresSince(horizon time.Duration, most int) int {
-	n := 0
-	for n < min(most, r.size) {
-		if o := r.back(n); !o.failed || o.at < horizon {
-			break
-		}
-		n++
-	}
-	return n
-}
-
-func (r *ring) clear() { r.next, r.size = 0, 0 }

@@ -44,8 +44,7 @@ func (c *Circuit) View(now time.Duration) View {
 	switch v.Computed {
 	case Closed:
 		horizon := now - millis(c.settings.WindowMS)
-		v.Failures, v.Calls = c.outcomes.since(horizon, rateOutcomes)
-		v.Consecutive = c.outcomes.failuresSince(horizon, c.consecutive)
+		v.Failures, v.Calls, v.Consecutive = c.outcomes.since(horizon)
 	case Open:
 		v.Failures, v.Calls = c.failures, c.calls
 		v.OpenUntil, v.NextChange = c.until, c.until
