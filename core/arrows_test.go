@@ -35,6 +35,7 @@ func rooms() map[string]room {
 		"core/wire/openai":    only(wire...),
 		"core/wire/translate": only(append(wire, "core/wire/anthropic", "core/wire/openai")...),
 		"core/wire/walk":      only(),
+		"core/wire/quote":     only(),
 		"core/stream":         only(wire...),
 		"core/upstream":       only(wire...),
 		"core/access":         only("core"),
