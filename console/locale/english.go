@@ -1,0 +1,3 @@
+package locale
+
+var english = map[string]string{}

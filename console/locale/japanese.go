@@ -1,0 +1,3 @@
+package locale
+
+var japanese = map[string]string{}
