@@ -228,8 +228,11 @@ func typed(name, rest string) event {
 	return event{name, `{"type":"` + name + `"` + rest + `}`}
 }
 
-// quote encodes a JSON string.
+// quote encodes a JSON string, without the escapes that only HTML needs.
 func quote(s string) string {
-	b, _ := json.Marshal(s)
-	return string(b)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string and a builder never fail
+	return strings.TrimSuffix(b.String(), "\n")
 }
