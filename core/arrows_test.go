@@ -22,6 +22,9 @@ func rooms() map[string]room {
 	only := func(own ...string) room { return room{own: own} }
 	mechanisms := []string{"core", "core/circuit", "core/retry", "core/health", "core/price"}
 	wire := []string{"core", "core/price", "core/sse", "core/wire"}
+	// What the two formats share without knowing each other.
+	shared := []string{"core/wire/walk", "core/wire/quote", "core/wire/classify", "core/wire/reply"}
+	format := append(slices.Clone(wire), shared...)
 	return map[string]room{
 		"core":                only("core/circuit", "core/retry", "core/health", "core/price"),
 		"core/circuit":        only(),
@@ -31,11 +34,13 @@ func rooms() map[string]room {
 		"core/sse":            only(),
 		"core/audit":          only(),
 		"core/wire":           only("core", "core/price", "core/sse"),
-		"core/wire/anthropic": only(wire...),
-		"core/wire/openai":    only(wire...),
-		"core/wire/translate": only(append(wire, "core/wire/anthropic", "core/wire/openai")...),
 		"core/wire/walk":      only(),
 		"core/wire/quote":     only(),
+		"core/wire/classify":  only("core", "core/retry", "core/wire/walk"),
+		"core/wire/reply":     only("core", "core/wire/quote"),
+		"core/wire/anthropic": only(format...),
+		"core/wire/openai":    only(format...),
+		"core/wire/translate": only(append(slices.Clone(format), "core/wire/anthropic", "core/wire/openai")...),
 		"core/stream":         only(wire...),
 		"core/upstream":       only(wire...),
 		"core/access":         only("core"),
