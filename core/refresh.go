@@ -135,20 +135,20 @@ func (e *Engine) picture(w *world, now time.Duration) *Snapshot {
 	return s
 }
 
-// coarse rounds a small count to 0, 1, 2, 5, 10, 20, 50, … so that every new
-// request does not make a new snapshot.
+// coarse rounds a count up to 0, 1, 2, 5, 10, 20, 50, … so that every new request
+// does not make a new snapshot.
 func coarse(n int) int {
 	step := 1
-	for {
-		for _, m := range []int{1, 2, 5} {
-			if n <= m*step {
-				if n == 0 {
-					return 0
-				}
-				return m * step
-			}
-		}
+	for n > 5*step {
 		step *= 10
+	}
+	switch {
+	case n <= step:
+		return step * min(n, 1)
+	case n <= 2*step:
+		return 2 * step
+	default:
+		return 5 * step
 	}
 }
 
