@@ -69,7 +69,7 @@ func (f *flight) attemptOnce(s *Step, key int, permit circuit.Permit) *Error {
 	f.e.watch.add(&f.watched, due, kind, cancel)
 	// A panicking attempt gives its permit back on the way out (R1.2); it is
 	// not turned into an error, because it is a defect of the caller's.
-	defer f.settle(s.Index, node, &Error{Op: "attempt " + t.ID, Kind: KindServerError})
+	defer f.abandon(s.Index, node)
 	err := f.classify(ctx, f.try.Attempt(ctx, a), t.ID)
 	f.settle(s.Index, node, err)
 	return err
@@ -208,6 +208,13 @@ func (f *flight) settle(target, node int, err *Error) {
 	f.note(err, now)
 	if changed {
 		e.changed(now)
+	}
+}
+
+// abandon settles an attempt that panicked.
+func (f *flight) abandon(target, node int) {
+	if !f.settled {
+		f.settle(target, node, &Error{Op: "attempt", Kind: KindServerError})
 	}
 }
 

@@ -13,7 +13,7 @@ func SafePlan(snap *Snapshot, facts *Facts, policyError string) *Plan {
 	u := snap.UseCaseIndex(facts.UseCase)
 	for i := range snap.Catalog.Targets {
 		t := &snap.Catalog.Targets[i]
-		able := u >= 0 && snap.world.rev.Tables.Served[u][i] && t.Able(facts)
+		able := u >= 0 && snap.served(u, i) && t.Able(facts)
 		if able && (p.Preferred == "" || t.ID == facts.Target) {
 			p.Preferred = t.ID
 		}
@@ -34,6 +34,12 @@ func SafePlan(snap *Snapshot, facts *Facts, policyError string) *Plan {
 	}
 	p.Steps[0].FirstContentMS = DefaultFirstContentMS
 	return p
+}
+
+// served reports whether a use case uses a target; a snapshot that no engine
+// took serves all.
+func (s *Snapshot) served(u, t int) bool {
+	return s.world == nil || s.world.rev.Tables.Served[u][t]
 }
 
 // unable lists why a target is no candidate in the snapshot.
