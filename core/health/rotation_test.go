@@ -1,0 +1,170 @@
+package health_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/spillway-llm/spillway/core/health"
+	"pgregory.net/rapid"
+)
+
+// picks counts the choices of a thousand evenly spread draws.
+func picks(r *health.Rotation, now time.Duration, nodes int) []int {
+	counts := make([]int, nodes)
+	for i := range 1000 {
+		counts[r.Pick(now, float64(i)/1000)]++
+	}
+	return counts
+}
+
+func TestRotation_Weights(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ weights, want []int }{
+		"five_three_two":    {[]int{5, 3, 2}, []int{500, 300, 200}},
+		"single":            {[]int{7}, []int{1000}},
+		"missing_means_one": {[]int{0, -3, 2}, []int{250, 250, 500}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := picks(health.NewRotation(tc.weights), 0, len(tc.weights))
+			for i, want := range tc.want {
+				if got[i] != want {
+					t.Errorf("node %d: got %d of 1000, want %d", i, got[i], want)
+				}
+			}
+		})
+	}
+}
+
+func TestRotation_DrawsOutOfRange(t *testing.T) {
+	t.Parallel()
+	r := health.NewRotation([]int{5, 3, 2})
+	for u, want := range map[float64]int{-1: 0, 0: 0, 1: 2, 99: 2} {
+		if got := r.Pick(0, u); got != want {
+			t.Errorf("draw %v: got node %d, want %d", u, got, want)
+		}
+	}
+	if got := health.NewRotation(nil).Pick(0, 0.5); got != -1 {
+		t.Errorf("without nodes: got %d, want -1", got)
+	}
+}
+
+func TestRotation_FailedNodeRests(t *testing.T) {
+	t.Parallel()
+	r := health.NewRotation([]int{5, 3, 2})
+	r.Failed(0, 0)
+	if got := picks(r, 0, 3); got[0] != 0 || got[1] != 600 || got[2] != 400 {
+		t.Errorf("got %v, want the others in their proportion", got)
+	}
+	if usable, total := r.Usable(0); usable != 2 || total != 3 {
+		t.Errorf("got %d of %d usable, want 2 of 3", usable, total)
+	}
+	if got := r.NextChange(0); got != 5*time.Second {
+		t.Errorf("got next change %v, want 5 s", got)
+	}
+	if got := picks(r, 5*time.Second, 3); got[0] != 500 {
+		t.Errorf("after its rest: got %v", got)
+	}
+	if got := r.NextChange(5 * time.Second); got != 0 {
+		t.Errorf("got next change %v, want none", got)
+	}
+}
+
+func TestRotation_RestDoubles(t *testing.T) {
+	t.Parallel()
+	r := health.NewRotation([]int{1, 1})
+	var now time.Duration
+	for _, want := range []time.Duration{5, 10, 20, 40, 60, 60} {
+		for range 20 { // calls that ran side by side
+			r.Failed(now, 0)
+		}
+		next := r.NextChange(now)
+		if next-now != want*time.Second {
+			t.Errorf("got a rest of %v, want %v s", next-now, int(want))
+		}
+		now = next
+	}
+	r.Worked(now, 0)
+	r.Failed(now, 0)
+	if got := r.NextChange(now) - now; got != 5*time.Second {
+		t.Errorf("after it worked: got a rest of %v, want 5 s", got)
+	}
+}
+
+func TestRotation_WorkedDuringTheRest(t *testing.T) {
+	t.Parallel()
+	r := health.NewRotation([]int{1, 1})
+	r.Failed(0, 0)
+	r.Worked(time.Second, 0)
+	if usable, _ := r.Usable(time.Second); usable != 1 {
+		t.Error("the end of an earlier call brought the node back")
+	}
+	r.Failed(time.Second, 1)
+	r.Worked(2*time.Second, 1)
+	if usable, _ := r.Usable(2 * time.Second); usable != 1 || r.Pick(2*time.Second, 0) != 1 {
+		t.Error("with no node usable, one that works must be back at once")
+	}
+}
+
+func TestRotation_PanicMode(t *testing.T) {
+	t.Parallel()
+	r := health.NewRotation([]int{5, 3, 2})
+	for i := range 3 {
+		r.Failed(time.Duration(i)*time.Second, i)
+	}
+	now := 3 * time.Second
+	if usable, total := r.Usable(now); usable != 0 || total != 3 {
+		t.Fatalf("got %d of %d usable, want none of 3", usable, total)
+	}
+	if got := picks(r, now, 3); got[0] != 500 || got[1] != 300 || got[2] != 200 {
+		t.Errorf("got %v, want all nodes by weight", got)
+	}
+	if got := r.NextChange(now); got != 5*time.Second {
+		t.Errorf("got next change %v, want the earliest: 5 s", got)
+	}
+	if got := picks(r, 5*time.Second, 3); got[0] != 1000 {
+		t.Errorf("got %v, want the first node that is back", got)
+	}
+}
+
+func TestRotation_ForeignIndex(t *testing.T) {
+	t.Parallel()
+	r := health.NewRotation([]int{1})
+	for _, i := range []int{-1, 1, 99} {
+		r.Failed(0, i)
+		r.Worked(0, i)
+	}
+	if usable, total := r.Usable(0); usable != 1 || total != 1 {
+		t.Errorf("got %d of %d, want 1 of 1", usable, total)
+	}
+}
+
+func TestRotation_Properties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		weights := rapid.SliceOfN(rapid.IntRange(-1, 10), 1, 6).Draw(t, "weights")
+		r := health.NewRotation(weights)
+		var now time.Duration
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			now += time.Duration(rapid.IntRange(-1000, 9000).Draw(t, "ms")) * time.Millisecond
+			i := r.Pick(now, rapid.Float64Range(0, 0.999).Draw(t, "draw"))
+			if i < 0 || i >= len(weights) {
+				t.Fatalf("picked node %d of %d", i, len(weights))
+			}
+			if rapid.Bool().Draw(t, "failed") {
+				r.Failed(now, i)
+				if usable, _ := r.Usable(now); usable > 0 && r.Pick(now, 0) == i {
+					t.Fatal("picked the node that just failed")
+				}
+			} else {
+				r.Worked(now, i)
+				if usable, _ := r.Usable(now); usable == 0 {
+					t.Fatal("a node works and none is usable")
+				}
+			}
+			if next := r.NextChange(now); next != 0 && (next <= now || next > now+2*time.Minute) {
+				t.Fatalf("next change at %v, now %v", next, now)
+			}
+		}
+	})
+}
