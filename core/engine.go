@@ -166,24 +166,6 @@ func (e *Engine) Close() {
 	e.watch.close()
 }
 
-// SetKey takes a provider key out of service by hand, or puts it back (R59).
-func (e *Engine) SetKey(provider, key string, usable bool, by string) error {
-	w := e.snap.Load().world
-	for i := range w.providers {
-		p := w.providers[i]
-		if w.rev.Catalog.Providers[i].ID != provider {
-			continue
-		}
-		if k := p.key(key); k != nil {
-			k.set(usable, KindNone)
-			e.recorder.Record(&KeyState{At: e.clock.Wall(), Provider: provider, Key: key, Usable: usable, By: by})
-			e.changed(e.clock.Mono())
-			return nil
-		}
-	}
-	return fmt.Errorf("set key: provider %q has no key %q", provider, key)
-}
-
 // holdKey names a held circuit; an empty use case holds all of a target's.
 type holdKey struct{ target, useCase string }
 

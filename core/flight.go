@@ -203,7 +203,7 @@ func (f *flight) settle(target, node int, err *Error) {
 	case kind == KindRateLimited:
 		changed = e.cool(a, err, now)
 	case kind.AccountFault():
-		changed = e.retire(f.w, target, a, kind) || changed
+		changed = e.retire(f.w, target, a, kind, now) || changed
 	}
 	f.note(err, now)
 	if changed {
@@ -268,18 +268,6 @@ func (e *Engine) cool(a *Attempt, err *Error, now time.Duration) bool {
 		})
 	}
 	return moved
-}
-
-// retire takes a provider key out of service, loudly (R1.3).
-func (e *Engine) retire(w *world, target int, a *Attempt, k Kind) bool {
-	ks := w.providers[w.owner[target]].key(a.Key.ID)
-	if ks == nil || !ks.set(false, k) {
-		return false
-	}
-	e.recorder.Record(&KeyState{
-		At: e.clock.Wall(), Provider: a.Provider.ID, Key: a.Key.ID, Kind: k, By: "vendor",
-	})
-	return true
 }
 
 // situation is why this target answers and not the preferred one.

@@ -67,6 +67,7 @@ func (e *Engine) publish(w *world, now time.Duration) {
 	dirty := e.refresher.dirty.Swap(false)
 	e.advance(w, now)
 	e.cooldowns.expire(now)
+	e.returnKeys(w, now)
 	s := e.picture(w, now)
 	e.judgeLevels(s)
 	next := now + tickEvery

@@ -52,6 +52,7 @@ func (e *Engine) restoreKeys(w *world, keys []KeyState) {
 				continue
 			}
 			if ks := w.providers[i].key(k.Key); ks != nil {
+				ks.back.Store(int64(e.clock.Mono() + keyRetest))
 				ks.set(k.Usable, k.Kind)
 			}
 		}

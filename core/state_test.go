@@ -66,12 +66,20 @@ func TestEngine_AccountFaultRetiresTheKey(t *testing.T) {
 		if v.hits["a1"] != 1 || len(r.tape.keys) != 1 || len(r.tape.transitions) != 0 {
 			t.Errorf("hits %v, keys %+v", v.hits, r.tape.keys)
 		}
-		if err := r.SetKey("a", "k1", true, "op"); err != nil {
+		v.script = nil
+		time.Sleep(6 * time.Minute)
+		if d, _ := r.ask(t.Context(), "assistant", v); d.Target != "a1" {
+			t.Errorf("after the key's time out %q answered", d.Target)
+		}
+		if err := r.SetKey("a", "k1", false, "op"); err != nil {
 			t.Fatal(err)
 		}
-		v.script = nil
-		if d, _ := r.ask(t.Context(), "assistant", v); d.Target != "a1" {
-			t.Errorf("after the key came back %q answered", d.Target)
+		time.Sleep(time.Hour)
+		if d, _ := r.ask(t.Context(), "assistant", v); d.Target != "o1" {
+			t.Errorf("a key taken out by hand answered through %q", d.Target)
+		}
+		if r.SetKey("a", "k9", true, "op") == nil {
+			t.Error("an unknown key was set")
 		}
 	})
 }

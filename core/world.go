@@ -37,49 +37,20 @@ type providerState struct {
 	keys  []*keyState
 }
 
-func (p *providerState) key(id string) *keyState {
-	for _, k := range p.keys {
-		if k.id == id {
-			return k
-		}
-	}
-	return nil
-}
-
-// keyState says whether one provider key is in service.
-type keyState struct {
-	id  string
-	out atomic.Uint32 // 0 in service; 1+kind out of it
-}
-
-func (k *keyState) usable() bool { return k.out.Load() == 0 }
-
-// set reports whether the state changed.
-func (k *keyState) set(usable bool, why Kind) bool {
-	v := uint32(0)
-	if !usable {
-		v = 1 + uint32(why)
-	}
-	return k.out.Swap(v) != v
-}
-
-func (k *keyState) why() Kind {
-	if v := k.out.Load(); v > 0 {
-		return Kind(v - 1)
-	}
-	return KindNone
-}
-
 // registry keeps live state by name across revisions and catalogs, so that
 // neither an activation nor a reload loses counts.
 type registry struct {
 	cells     map[holdKey]*cell
 	targets   map[string]*targetState
-	providers map[string]*providerState
+	nodes     map[string]*health.Rotation
+	keys      map[string]*keyState
 }
 
 func newRegistry() registry {
-	return registry{cells: map[holdKey]*cell{}, targets: map[string]*targetState{}, providers: map[string]*providerState{}}
+	return registry{
+		cells: map[holdKey]*cell{}, targets: map[string]*targetState{},
+		nodes: map[string]*health.Rotation{}, keys: map[string]*keyState{},
+	}
 }
 
 // world lays the live state out for a revision, keeping what is known by name.
@@ -136,7 +107,8 @@ func priorP95(family string) time.Duration {
 	}
 }
 
-// provider keeps key states by id; a change of nodes starts their rotation anew.
+// provider keeps the rotation while the nodes stay the same, and a key's state
+// while its secret does: a new secret is a new chance.
 func (r *registry) provider(p *Provider) *providerState {
 	weights := make([]int, len(p.Nodes))
 	sig := p.ID
@@ -144,23 +116,16 @@ func (r *registry) provider(p *Provider) *providerState {
 		weights[i] = max(n.Weight, 1)
 		sig += "\x00" + n.BaseURL
 	}
-	old, ok := r.providers[sig]
-	s := &providerState{}
-	if ok {
-		s.nodes = old.nodes
-	} else {
-		s.nodes = health.NewRotation(weights)
+	if r.nodes[sig] == nil {
+		r.nodes[sig] = health.NewRotation(weights)
 	}
+	s := &providerState{nodes: r.nodes[sig]}
 	for _, k := range p.Keys {
-		ks := (*keyState)(nil)
-		if ok {
-			ks = old.key(k.ID)
+		id := p.ID + "\x00" + k.ID
+		if old := r.keys[id]; old == nil || old.secret != k.Secret {
+			r.keys[id] = &keyState{id: k.ID, secret: k.Secret}
 		}
-		if ks == nil {
-			ks = &keyState{id: k.ID}
-		}
-		s.keys = append(s.keys, ks)
+		s.keys = append(s.keys, r.keys[id])
 	}
-	r.providers[sig] = s
 	return s
 }
