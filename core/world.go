@@ -40,10 +40,10 @@ type providerState struct {
 // registry keeps live state by name across revisions and catalogs, so that
 // neither an activation nor a reload loses counts.
 type registry struct {
-	cells     map[holdKey]*cell
-	targets   map[string]*targetState
-	nodes     map[string]*health.Rotation
-	keys      map[string]*keyState
+	cells   map[holdKey]*cell
+	targets map[string]*targetState
+	nodes   map[string]*health.Rotation
+	keys    map[string]*keyState
 }
 
 func newRegistry() registry {

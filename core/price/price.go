@@ -1,6 +1,11 @@
 // Package price turns token usage into cost and keeps unknown apart from free.
 package price
 
+import (
+	"math"
+	"math/bits"
+)
+
 // Pico is money in picodollars (10⁻¹² USD), so that a price of $0.01 per million
 // tokens is a whole number per token and sums stay exact.
 type Pico = int64
@@ -24,7 +29,8 @@ type Usage struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
-// Prompt is every input token, cached or not.
+// Prompt is every input token, cached or not. Figures so large that no vendor
+// means them may overflow; [Table.Cost] calls those unknown.
 func (u Usage) Prompt() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
 
 // Table is the price of one target's tokens, in picodollars a token. Every
@@ -47,7 +53,8 @@ type Table struct {
 func (t Table) Known() bool { return t.AsOf != "" }
 
 // Cost returns the price of the usage, and false when price or usage is
-// unknown: unknown is never 0.
+// unknown: unknown is never 0. Figures below 0 and sums beyond what a Pico holds
+// are unknown too, because a vendor's nonsense must not refund or overflow a sum.
 func (t Table) Cost(u Usage) (Pico, bool) {
 	if !t.Known() || !u.Known {
 		return 0, false
@@ -57,18 +64,40 @@ func (t Table) Cost(u Usage) (Pico, bool) {
 		l.Long, l.AsOf = nil, t.AsOf
 		return l.Cost(u)
 	}
-	return u.Input*t.Input + u.CacheRead*t.CacheRead + u.CacheWrite*t.CacheWrite +
-		u.CacheWrite1h*t.CacheWrite1h + u.Output*t.Output, true
+	return sum(u.Input, t.Input, u.CacheRead, t.CacheRead, u.CacheWrite, t.CacheWrite,
+		u.CacheWrite1h, t.CacheWrite1h, u.Output, t.Output)
 }
 
-// PerMillion converts a price in dollars per million tokens.
-func PerMillion(usd float64) Pico {
-	const scale = float64(PicoPerUSD) / 1e6
-	p := usd * scale
-	if p < 0 {
-		return 0
+// sum adds the products of pairs of tokens and price.
+func sum(pairs ...int64) (Pico, bool) {
+	var cost Pico
+	for i := 0; i < len(pairs); i += 2 {
+		tokens, each := pairs[i], pairs[i+1]
+		if tokens < 0 || each < 0 {
+			return 0, false
+		}
+		high, low := bits.Mul64(uint64(tokens), uint64(each))
+		if high != 0 || low > uint64(math.MaxInt64-cost) {
+			return 0, false
+		}
+		cost += Pico(low)
 	}
-	return Pico(p + 0.5)
+	return cost, true
+}
+
+// PerMillion converts a price in dollars per million tokens to picodollars a
+// token, rounded. What is below 0 or not a number gives 0: whoever reads prices
+// from people must refuse those first. A price beyond what a Pico holds gives
+// the largest, with which any cost is unknown.
+func PerMillion(usd float64) Pico {
+	p := math.Round(usd * float64(PicoPerUSD/1e6))
+	switch {
+	case p >= math.MaxInt64:
+		return math.MaxInt64
+	case p > 0:
+		return Pico(p)
+	}
+	return 0
 }
 
 // USD converts to dollars, for display.
