@@ -23,7 +23,7 @@ func rooms() map[string]room {
 	mechanisms := []string{"core", "core/circuit", "core/retry", "core/health", "core/price"}
 	wire := []string{"core", "core/price", "core/sse", "core/wire"}
 	// What the two formats share without knowing each other.
-	shared := []string{"core/wire/walk", "core/wire/quote", "core/wire/classify", "core/wire/reply"}
+	shared := []string{"core/wire/walk", "core/wire/quote", "core/wire/classify", "core/wire/reply", "core/wire/body"}
 	format := append(slices.Clone(wire), shared...)
 	return map[string]room{
 		"core":                only("core/circuit", "core/retry", "core/health", "core/price"),
@@ -38,6 +38,7 @@ func rooms() map[string]room {
 		"core/wire/quote":     only(),
 		"core/wire/classify":  only("core", "core/retry", "core/wire/walk"),
 		"core/wire/reply":     only("core", "core/wire/quote"),
+		"core/wire/body":      only("core", "core/wire", "core/wire/walk", "core/wire/quote"),
 		"core/wire/anthropic": only(format...),
 		"core/wire/openai":    only(format...),
 		"core/wire/translate": only(append(slices.Clone(format), "core/wire/anthropic", "core/wire/openai")...),
