@@ -69,13 +69,7 @@ func Answer(table []Rule, status int, h http.Header, body []byte, now time.Time)
 	e := s.failure("read the answer", Find(table, s, ByStatus(status)))
 	hint := retry.ParseHint(h, now)
 	e.RetryAfter, e.HintGiven = hint.Delay, hint.Given
-	e.RetrySame = repeatable(e.Kind)
-	switch h.Get("X-Should-Retry") {
-	case "true":
-		e.RetrySame = true
-	case "false":
-		e.RetrySame = false
-	}
+	e.NoRetry = h.Get("X-Should-Retry") == "false"
 	return e
 }
 
@@ -86,7 +80,7 @@ func Inside(table []Rule, status int, body []byte, otherwise core.Kind) *core.Er
 	s := Read(body)
 	s.Status = status
 	e := s.failure("read the answer", Find(table, s, otherwise))
-	e.RetrySame = e.Kind == core.KindOverloaded
+	e.NoRetry = e.Kind != core.KindOverloaded
 	return e
 }
 
@@ -98,16 +92,6 @@ func (s *Signs) failure(op string, k core.Kind) *core.Error {
 		e.Message = ""
 	}
 	return e
-}
-
-// repeatable reports whether the same target may answer another time (R4.1).
-func repeatable(k core.Kind) bool {
-	switch k {
-	case core.KindRateLimited, core.KindOverloaded, core.KindServerError, core.KindConflict, core.KindBadResponse:
-		return true
-	default:
-		return false
-	}
 }
 
 // maxMessage is how much of a vendor's text goes on to the caller, in bytes.

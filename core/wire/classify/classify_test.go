@@ -88,18 +88,18 @@ func TestAnswer(t *testing.T) {
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	h := http.Header{"Retry-After": {"20"}}
 	e := classify.Answer(table(), 429, h, []byte(`{"error":{"message":"slow"}}`), now)
-	if e.Kind != core.KindRateLimited || e.RetryAfter != 20*time.Second || !e.HintGiven || !e.RetrySame || e.Message != "slow" {
+	if e.Kind != core.KindRateLimited || e.RetryAfter != 20*time.Second || !e.HintGiven || e.NoRetry || e.Message != "slow" {
 		t.Errorf("429: %+v", e)
 	}
 	h.Set("X-Should-Retry", "false")
-	if e := classify.Answer(table(), 429, h, nil, now); e.RetrySame {
+	if e := classify.Answer(table(), 429, h, nil, now); !e.NoRetry {
 		t.Error("x-should-retry: false was not honoured")
 	}
-	if e := classify.Answer(table(), 400, http.Header{"X-Should-Retry": {"true"}}, nil, now); !e.RetrySame || e.HintGiven {
+	if e := classify.Answer(table(), 400, http.Header{"X-Should-Retry": {"true"}}, nil, now); e.NoRetry || e.HintGiven {
 		t.Errorf("x-should-retry: true: %+v", e)
 	}
 	e = classify.Answer(table(), 400, nil, []byte(`{"error":{"type":"bad","message":"too poor: key sk-1"}}`), now)
-	if e.Kind != core.KindBilling || e.Message != "" || e.RetrySame {
+	if e.Kind != core.KindBilling || e.Message != "" {
 		t.Errorf("the account's text must not go on: %+v", e)
 	}
 	if strings.Contains(e.Error(), "sk-1") {
@@ -110,17 +110,17 @@ func TestAnswer(t *testing.T) {
 func TestInside(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {
-		kind core.Kind
-		same bool
+		kind    core.Kind
+		noRetry bool
 	}{
-		`{"error":{"type":"busy"}}`:     {core.KindOverloaded, true},
-		`{"error":{"type":"unknown"}}`:  {core.KindStreamError, false},
-		`{"error":"text"}`:              {core.KindStreamError, false},
-		`{"error":{"code":"no_money"}}`: {core.KindBilling, false},
+		`{"error":{"type":"busy"}}`:     {core.KindOverloaded, false},
+		`{"error":{"type":"unknown"}}`:  {core.KindStreamError, true},
+		`{"error":"text"}`:              {core.KindStreamError, true},
+		`{"error":{"code":"no_money"}}`: {core.KindBilling, true},
 	} {
 		e := classify.Inside(table(), 0, []byte(body), core.KindStreamError)
-		if e.Kind != want.kind || e.RetrySame != want.same {
-			t.Errorf("%s: %v, same %v; want %+v", body, e.Kind, e.RetrySame, want)
+		if e.Kind != want.kind || e.NoRetry != want.noRetry {
+			t.Errorf("%s: %v, no retry %v; want %+v", body, e.Kind, e.NoRetry, want)
 		}
 	}
 }
