@@ -29,8 +29,7 @@ type Usage struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
-// Prompt is every input token, cached or not. Figures so large that no vendor
-// means them may overflow; [Table.Cost] calls those unknown.
+// Prompt is every input token, cached or not.
 func (u Usage) Prompt() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
 
 // Table is the price of one target's tokens, in picodollars a token. Every
@@ -88,7 +87,7 @@ func sum(pairs ...int64) (Pico, bool) {
 // PerMillion converts a price in dollars per million tokens to picodollars a
 // token, rounded. What is below 0 or not a number gives 0: whoever reads prices
 // from people must refuse those first. A price beyond what a Pico holds gives
-// the largest, with which any cost is unknown.
+// the largest.
 func PerMillion(usd float64) Pico {
 	p := math.Round(usd * float64(PicoPerUSD/1e6))
 	switch {
