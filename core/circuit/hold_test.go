@@ -62,13 +62,6 @@ func TestHold_ForcedOpen(t *testing.T) {
 			t.Errorf("computed %v, want open", got)
 		}
 	})
-	t.Run("already_over", func(t *testing.T) {
-		t.Parallel()
-		r := setup(t, nil)
-		r.now = time.Hour
-		r.c.SetHold(circuit.HoldOpen, r.now, time.Minute)
-		r.take()
-	})
 }
 
 func TestHold_ForcedClosed(t *testing.T) {
@@ -156,4 +149,12 @@ func TestRestore_GrowthGoesOn(t *testing.T) {
 	if got := r.call(fail); got.Opens != 4 || got.OpenUntil-r.now != 240*time.Second {
 		t.Errorf("got %+v, want the fourth opening for 240 s", got)
 	}
+}
+
+func TestHold_AlreadyOver(t *testing.T) {
+	t.Parallel()
+	r := setup(t, nil)
+	r.now = time.Hour
+	r.c.SetHold(circuit.HoldOpen, r.now, time.Minute)
+	r.take()
 }
