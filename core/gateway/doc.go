@@ -1,0 +1,2 @@
+// Package gateway answers callers over HTTP in both wire formats.
+package gateway

@@ -1,0 +1,56 @@
+package gateway
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/spillway-llm/spillway/core"
+)
+
+// statusCallerGone is recorded for callers that left; nobody receives it.
+const statusCallerGone = 499
+
+// fail tells the caller about a failure and returns the status for the record.
+func (x *exchange) fail(err error) int {
+	var e *core.Error
+	if !errors.As(err, &e) {
+		e = &core.Error{Op: "run request", Kind: core.KindOf(err), Err: err}
+	}
+	if e.Kind == core.KindCallerGone {
+		return statusCallerGone
+	}
+	d := &x.req.Decision
+	detail := x.g.cfg.Engine.Disclosure(&d.Facts, core.SituationNone).Detail
+	told := *e
+	if detail != core.DetailTarget && detail != core.DetailAdmin {
+		told.Tried = nil // the chain is not everybody's business (R11.1)
+	}
+	d.Disclosed = core.Disclosed{Detail: detail}
+	if x.reply.began() {
+		// A proper error event, never a silent or synthetic end (R6.2).
+		x.out = x.format.AppendErrorEvent(x.out[:0], &told, d.ID)
+		_ = x.reply.end(x.out)
+		return 200
+	}
+	body, status := x.format.AppendError(x.out[:0], &told, d.ID)
+	x.out = body
+	n := notice{decision: d.ID, idHeader: requestIDHeader(x.format)}
+	if detail == core.DetailAdmin {
+		n.policy, n.circuits = d.Revision, circuitsText(d)
+		n.attempts = failedAttemptsText(d)
+	}
+	x.reply.announce(n)
+	if x.reply.refuse(status, e, len(d.Attempts), body) != nil {
+		return statusCallerGone
+	}
+	return status
+}
+
+// failedAttemptsText is the chain of a request that nobody answered.
+func failedAttemptsText(d *core.Decision) string {
+	s := strconv.Itoa(len(d.Attempts))
+	for i := range d.Attempts {
+		s += "; " + d.Attempts[i].Target + "=" + d.Attempts[i].Kind.String()
+	}
+	return s
+}

@@ -1,0 +1,181 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/sse"
+	"github.com/spillway-llm/spillway/core/wire"
+)
+
+// reply is the caller's side of one exchange. Its lock is for streams alone,
+// where the keeper may send a sign of life from elsewhere. Replies are not
+// pooled, because the keeper may still hold one that is over.
+type reply struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	clock   core.Clock
+	timeout time.Duration // of one write
+	silence time.Duration
+	format  wire.Format
+
+	slot int // in the keeper's list, guarded by its lock
+
+	mu      sync.Mutex
+	notice  notice // what the headers tell, or would have told by now
+	told    notice // what they told
+	begun   bool   // headers are out
+	content bool
+	closed  bool
+	last    time.Duration // of the last write, or of the beginning
+	limited time.Duration // when the write deadline was set last
+}
+
+func newReply(g *Gateway, w http.ResponseWriter, f wire.Format) *reply {
+	now := g.cfg.Clock.Mono()
+	return &reply{
+		w: w, control: http.NewResponseController(w), clock: g.cfg.Clock, format: f,
+		timeout: g.cfg.WriteTimeout, silence: g.cfg.Silence, last: now, limited: now - g.cfg.WriteTimeout,
+	}
+}
+
+// announce replaces what the headers will tell.
+func (r *reply) announce(n notice) {
+	r.mu.Lock()
+	r.notice = n
+	r.mu.Unlock()
+}
+
+// whole sends a complete JSON answer in one write.
+func (r *reply) whole(body []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.send(http.StatusOK, body)
+}
+
+// refuse sends an error as the whole answer; it is not for streams that began.
+func (r *reply) refuse(status int, e *core.Error, attempts int, body []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	adviseRetry(r.w.Header(), e, attempts)
+	return r.send(status, body)
+}
+
+// send writes headers and body, and flushes, so that all of it is out while the
+// write deadline holds.
+func (r *reply) send(status int, body []byte) error {
+	h := r.headers()
+	h.set("Content-Type", "application/json")
+	h.set("Content-Length", strconv.Itoa(len(body)))
+	r.begun, r.told = true, r.notice
+	now := r.clock.Mono()
+	r.limit(now)
+	r.w.WriteHeader(status)
+	_, err := r.w.Write(body)
+	if err == nil {
+		err = r.control.Flush()
+	}
+	return err
+}
+
+// events sends events of a stream that has content, in one write.
+func (r *reply) events(b []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.begun {
+		r.begin()
+	} else if !r.content && r.notice.differs(&r.told) {
+		// The headers left with the first sign of life and told of an attempt
+		// that failed since: what is new can only travel in a comment (R6.2).
+		b = append(sse.AppendComment(nil, r.notice.news()), b...)
+	}
+	r.content = true
+	return r.write(b)
+}
+
+// end sends the last event of a stream that failed.
+func (r *reply) end(b []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.write(b)
+}
+
+// ping sends a sign of life, if the caller heard nothing for long enough. The
+// first one takes the headers along.
+func (r *reply) ping() {
+	if !r.mu.TryLock() {
+		return // something is being written
+	}
+	defer r.mu.Unlock()
+	if r.closed || !r.quiet(r.clock.Mono()) {
+		return
+	}
+	var b []byte
+	if r.content {
+		b = r.format.AppendPing(nil)
+	} else {
+		// Before the message's start some clients take even a ping for a fault of order.
+		b = sse.AppendComment(nil, "ping")
+	}
+	if !r.begun {
+		r.begin()
+	}
+	// Whoever reads the upstream notices a caller that is gone.
+	_ = r.write(b)
+}
+
+// quiet reports whether the caller heard nothing for long enough.
+func (r *reply) quiet(now time.Duration) bool { return now-r.last >= r.silence }
+
+// began reports whether the headers are out.
+func (r *reply) began() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun
+}
+
+// begin sends a stream's headers with the next write.
+func (r *reply) begin() {
+	h := r.headers()
+	h.set("Content-Type", "text/event-stream")
+	h.set("Cache-Control", "no-cache")
+	r.begun, r.told = true, r.notice
+	r.w.WriteHeader(http.StatusOK)
+}
+
+// write sends bytes of a stream and flushes them.
+func (r *reply) write(b []byte) error {
+	now := r.clock.Mono()
+	r.last = now
+	r.limit(now)
+	if _, err := r.w.Write(b); err != nil {
+		return err
+	}
+	return r.control.Flush()
+}
+
+// limit renews the write deadline once a quarter of it is over: per write it
+// would cost more than it is worth, and never it would cut a healthy long
+// stream (R27).
+func (r *reply) limit(now time.Duration) {
+	if now-r.limited < r.timeout/4 {
+		return
+	}
+	r.limited = now
+	// An error means that the server can't limit writes; it still answers.
+	_ = r.control.SetWriteDeadline(r.clock.Wall().Add(r.timeout))
+}
+
+// close ends the reply. The deadline must not outlive it: the connection's next
+// request may be answered by a handler that sets none.
+func (r *reply) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.begun {
+		_ = r.control.SetWriteDeadline(time.Time{})
+	}
+}
