@@ -110,6 +110,9 @@ func NewCatalog(providers []Provider, targets []Target) (*Catalog, error) {
 		if _, dup := c.providerIndex[p.ID]; dup || p.ID == "" {
 			return nil, fmt.Errorf("provider %q: empty or used twice: %w", p.ID, ErrCatalog)
 		}
+		if len(p.Nodes) == 0 {
+			return nil, fmt.Errorf("provider %q: no nodes: %w", p.ID, ErrCatalog)
+		}
 		c.providerIndex[p.ID] = i
 	}
 	for i := range targets {

@@ -325,17 +325,16 @@ func (f *flight) backoff(s *Step, r Reaction, err *Error, n int) (time.Duration,
 	case ScheduleConnect:
 		d = retry.Connect(n, u)
 		if len(f.w.rev.Catalog.Provider(&f.w.rev.Catalog.Targets[s.Index]).Nodes) > 1 {
-			d = nodeSwitch(n)
+			d = retry.SwitchNode(n)
 		}
 	case ScheduleOverloaded:
 		d = retry.Overloaded(base, u)
 	default:
 		d = retry.Exponential(base, most, n, u)
 	}
-	return max(d, err.RetryAfter), true
-}
-
-// nodeSwitch is the wait before a retry that goes to another node (R4.2).
-func nodeSwitch(n int) time.Duration {
-	return min(200*time.Millisecond<<min(n, 10), 3*time.Second)
+	if err.RetryAfter > d {
+		// A hint beyond the schedule's own ceiling is for the next step, not for sleeping.
+		return retry.AfterHint(err.RetryAfter, u), err.RetryAfter <= most
+	}
+	return d, true
 }

@@ -208,13 +208,12 @@ func (f *flight) runStep(i int) (err *Error, tried bool) {
 		return e, e.Kind != KindNotPortable
 	}
 	for n := 0; ; n++ {
-		key, why, wait := f.e.keyFor(f.w, s.Index, f.e.clock.Mono())
-		if key < 0 {
+		key, permit, why, wait := f.admit(s.Index)
+		if why != KindNone {
+			if n > 0 { // the retry that was paid for is not sent
+				f.w.cells[f.uc][s.Index].budget.Return(f.e.clock.Mono())
+			}
 			return f.refused(t.ID, why, wait, err)
-		}
-		permit, left, ok := f.acquire(s.Index)
-		if !ok {
-			return f.refused(t.ID, KindOpenCircuit, left, err)
 		}
 		err = f.attemptOnce(s, key, permit)
 		tried = true
@@ -231,15 +230,23 @@ func (f *flight) runStep(i int) (err *Error, tried bool) {
 	}
 }
 
-// acquire asks the circuit for a permit; asking may half-open it.
-func (f *flight) acquire(target int) (circuit.Permit, time.Duration, bool) {
+// admit finds a key and asks the circuit for a permit, or says what stands in
+// the way and for how long. Asking may half-open the circuit.
+func (f *flight) admit(target int) (key int, permit circuit.Permit, why Kind, wait time.Duration) {
 	c, now := f.w.cells[f.uc][target], f.e.clock.Mono()
-	permit, left, ok := c.circuit.Acquire(now)
+	key, why, wait = f.e.keyFor(f.w, target, now)
+	if key < 0 {
+		return key, permit, why, wait
+	}
+	permit, wait, ok := c.circuit.Acquire(now)
 	if tr, woke := permit.Transition(); woke {
 		f.e.transition(f.w, c, tr)
 		f.e.changed(now)
 	}
-	return permit, left, ok
+	if !ok {
+		return key, permit, KindOpenCircuit, wait
+	}
+	return key, permit, KindNone, 0
 }
 
 // refused notes a step that may not be tried now. After attempts at the same

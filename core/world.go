@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -114,7 +115,7 @@ func (r *registry) provider(p *Provider) *providerState {
 	sig := p.ID
 	for i, n := range p.Nodes {
 		weights[i] = max(n.Weight, 1)
-		sig += "\x00" + n.BaseURL
+		sig += fmt.Sprintf("\x00%s\x00%d", n.BaseURL, n.Weight)
 	}
 	if r.nodes[sig] == nil {
 		r.nodes[sig] = health.NewRotation(weights)

@@ -73,8 +73,8 @@ func (h Hold) String() string {
 	return "none"
 }
 
-// Settings shape a circuit. The zero value of a field means the default that
-// [DefaultSettings] names; settings are comparable.
+// Settings shape a circuit. [Settings.WithDefaults] fills the figures that are
+// zero; settings are comparable.
 type Settings struct {
 	// FailureThreshold consecutive failures open the circuit when the first of
 	// them lies inside Window (5).
