@@ -1,0 +1,251 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/circuit"
+	"github.com/spillway-llm/spillway/core/retry"
+)
+
+// The bounds of a tabulation: of all cells together, and of the problems that
+// are worth reading.
+const (
+	maxTableSteps    = 100 * defaultSteps
+	maxTableProblems = 20
+	maxTextRunes     = 300
+)
+
+// tabulator evaluates every cell of the finite domains, so that an operator
+// sees what a revision means before it acts, and a cell without an answer is
+// found now and not in an outage.
+type tabulator struct {
+	program  *program
+	catalog  *core.Catalog
+	useCases []core.UseCase
+	data     *documents
+	limits   limits
+	shared   map[string]*hoisted
+	steps    int
+	problems Problems
+}
+
+func newTabulator(p *program, config *ast.Term, c *core.Catalog, useCases []core.UseCase, l limits) *tabulator {
+	t := &tabulator{
+		program: p, catalog: c, useCases: useCases, limits: l, shared: map[string]*hoisted{},
+		data: newDocuments(pair{ast.StringTerm("config"), config}, pair{ast.StringTerm("targets"), targetsDocument(c)}),
+	}
+	return t
+}
+
+func (t *tabulator) tables() *core.Tables {
+	out := &core.Tables{UseCases: t.useCases}
+	for _, u := range t.useCases {
+		circuits, budgets := t.circuits(u.ID)
+		out.Circuits, out.Budgets = append(out.Circuits, circuits), append(out.Budgets, budgets)
+		out.Reactions = append(out.Reactions, t.reactions(u.ID))
+		out.Tiers = append(out.Tiers, t.tiers(u.ID))
+		out.Disclosures = append(out.Disclosures, t.disclosures(u.ID))
+	}
+	return out
+}
+
+// cell evaluates one entry point for one input; nil means that a problem was noted.
+func (t *tabulator) cell(entry, what string, input ...pair) *reader {
+	if len(t.problems) >= maxTableProblems {
+		return nil
+	}
+	q := t.program.queries[entry]
+	if t.steps > maxTableSteps {
+		t.note(q.rule, CodeFuel, what, "the tables take more than %d steps", maxTableSteps)
+		t.steps = 0
+		return nil
+	}
+	m := &meter{limit: t.limits.steps, deadline: t.limits.deadline, now: t.limits.now}
+	if m.deadline > 0 {
+		m.start = m.now()
+	}
+	ev := evaluation{data: t.data, input: object(input...), virtual: newHoistCache(t.hoisted(entry)), meter: m}
+	answer, err := t.program.run(q, &ev)
+	t.steps += m.steps
+	switch {
+	case err != nil:
+		loc := evaluationPlace(err)
+		if loc == nil || loc.File == "" {
+			loc = t.program.hottest(q, &evaluation{data: t.data, input: ev.input}, t.limits)
+		}
+		t.note(loc, evaluationCode(err, m), what, "%s", evaluationMessage(err, m))
+		return nil
+	case answer == nil && len(ev.errs) > 0:
+		t.note(ev.errs[0].Location, CodeUndefined, what, "undefined: %s", ev.errs[0].Message)
+		return nil
+	case answer == nil:
+		t.note(q.rule, CodeUndefined, what, "undefined: give the rule a default")
+		return nil
+	}
+	return newReader(what, answer)
+}
+
+// hoisted are the rules below an entry point that read no input: the same for
+// every cell.
+func (t *tabulator) hoisted(entry string) *hoisted {
+	if h, ok := t.shared[entry]; ok {
+		return h
+	}
+	h := &hoisted{}
+	t.shared[entry] = h
+	hoists, _ := t.program.hoists(ast.MustParseRef("data." + entry))
+	cache := newHoistCache(h)
+	for _, x := range hoists {
+		m := &meter{limit: hoistSteps, deadline: t.limits.deadline, now: t.limits.now}
+		if m.deadline > 0 {
+			m.start = m.now()
+		}
+		ev := evaluation{data: t.data, virtual: cache, meter: m}
+		if v, err := t.program.run(x.query, &ev); err == nil && len(ev.errs) == 0 {
+			h.put(x.path, v)
+		}
+	}
+	return h
+}
+
+func (t *tabulator) note(loc *ast.Location, code, what, format string, args ...any) {
+	t.problems = append(t.problems, problemAt(loc, code, what+": "+format, args...))
+}
+
+// finish notes what a reader found wrong, at the entry point's rule.
+func (t *tabulator) finish(entry string, r *reader, err error) {
+	if err == nil {
+		err = r.done()
+	}
+	if err != nil {
+		t.problems = append(t.problems, problemAt(t.program.queries[entry].rule, CodeContract, "%v", err))
+	}
+}
+
+func (t *tabulator) circuits(useCase string) ([]circuit.Settings, []retry.BudgetSettings) {
+	circuits := make([]circuit.Settings, len(t.catalog.Targets))
+	budgets := make([]retry.BudgetSettings, len(t.catalog.Targets))
+	for i := range t.catalog.Targets {
+		id := t.catalog.Targets[i].ID
+		r := t.cell(entryCircuits, "circuit of "+useCase+" × "+id, text("use_case", useCase), text("target", id))
+		if r == nil {
+			continue
+		}
+		const most = 24 * 3_600_000
+		circuits[i] = circuit.Settings{
+			FailureThreshold: r.number("failure_threshold", 1, most), WindowMS: r.number("window_ms", 1, most),
+			ErrorRatePermille: r.number("error_rate_permille", 1, most), MinCalls: r.number("min_calls", 1, most),
+			OpenForMS: r.number("open_for_ms", 1, most), OpenForMaxMS: r.number("open_for_max_ms", 1, most),
+			HalfOpenPermits: r.number("half_open_permits", 1, most), SuccessThreshold: r.number("success_threshold", 1, most),
+			LeaseMS: r.number("lease_ms", 1, most),
+		}
+		budget := r.field("budget")
+		if err := r.done(); err != nil {
+			t.finish(entryCircuits, r, err)
+			continue
+		}
+		b := newReader(r.what+": budget", budget)
+		budgets[i] = retry.BudgetSettings{Capacity: b.decimal("capacity"), Refund: b.decimal("refund")}
+		t.finish(entryCircuits, b, nil)
+		for _, err := range []error{circuits[i].Check(), budgets[i].Check()} {
+			if err != nil {
+				t.note(t.program.queries[entryCircuits].rule, CodeContract, r.what, "%v", err)
+			}
+		}
+	}
+	return circuits, budgets
+}
+
+func (t *tabulator) reactions(useCase string) (out [core.KindCount][2][2]core.Reaction) {
+	for k := range core.KindCount {
+		for i := range 4 {
+			repeated, after := i>>1 == 1, i&1 == 1
+			what := "reaction of " + useCase + " to " + k.String()
+			r := t.cell(entryReactions, what, text("use_case", useCase), text("kind", k.String()),
+				boolean("repeated", repeated), boolean("after_content", after))
+			if r == nil {
+				continue
+			}
+			x := core.Reaction{
+				Retries: r.number("retries", 0, 10), BaseMS: r.number("base_ms", 0, 60_000), MaxMS: r.number("max_ms", 0, 600_000),
+				Schedule: core.Schedule(r.word("schedule", string(core.ScheduleExponential), string(core.ScheduleConnect),
+					string(core.ScheduleOverloaded))),
+				MaxInlineWaitMS: r.number("max_inline_wait_ms", 0, 600_000), PauseMS: r.number("pause_ms", 0, 600_000),
+				Next: core.Next(r.word("next", string(core.NextAny), string(core.NextOtherVendor), string(core.NextSameVendor),
+					string(core.NextNone))),
+			}
+			if after && (x.Retries > 0 || x.Next != core.NextNone) {
+				r.fail("%s: after first content there are no retries and next is none (R6.2)", what)
+			}
+			t.finish(entryReactions, r, nil)
+			out[k][i>>1][i&1] = x
+		}
+	}
+	return out
+}
+
+func (t *tabulator) tiers(useCase string) (out [core.LevelCount]core.Tier) {
+	for l := range core.LevelCount {
+		r := t.cell(entryTiers, "tier of "+useCase+" when "+l.String(), text("use_case", useCase), text("level", l.String()))
+		if r == nil {
+			continue
+		}
+		out[l] = core.Tier{
+			Name: r.text("name"), RTOSeconds: r.number("rto_s", 0, 30*86_400), RPOSeconds: r.number("rpo_s", -1, 30*86_400),
+			Outage: core.OutagePath(r.word("outage", string(core.OutageQueue), string(core.OutageGraceful),
+				string(core.OutageStatic), string(core.OutageRefuse))),
+			QueueBelow: r.number("queue_below", 0, 11),
+		}
+		if out[l].Name == "" {
+			r.fail("%s: a tier needs a name", r.what)
+		}
+		t.finish(entryTiers, r, nil)
+	}
+	return out
+}
+
+func (t *tabulator) disclosures(useCase string) (out [3][core.SituationCount][2]core.Disclosure) {
+	for a, audience := range core.Audiences() {
+		for s := range core.SituationCount {
+			for l, language := range core.Languages() {
+				what := "disclosure to " + string(audience) + " in " + useCase + " of " + s.String()
+				r := t.cell(entryDisclosure, what, text("use_case", useCase), text("audience", string(audience)),
+					text("situation", s.String()), text("language", language))
+				if r == nil {
+					continue
+				}
+				d := core.Disclosure{
+					Detail: core.Detail(r.word("detail", string(core.DetailNone), string(core.DetailTarget), string(core.DetailAdmin))),
+					Text:   r.text("text"), AliasModel: r.boolean("alias_model"),
+				}
+				if d.Detail == core.DetailAdmin && audience != core.AudienceAdmin {
+					r.fail("%s: detail admin is for the admin audience alone (R11.3)", what)
+				}
+				checkText(r, what, d.Text)
+				t.finish(entryDisclosure, r, nil)
+				out[a][s][l] = d
+			}
+		}
+	}
+	return out
+}
+
+// checkText holds a disclosure's text to one line and to the known placeholders:
+// it travels in headers and comments.
+func checkText(r *reader, what, s string) {
+	if len([]rune(s)) > maxTextRunes || strings.ContainsFunc(s, unicode.IsControl) {
+		r.fail("%s: a text is one line of at most %d characters", what, maxTextRunes)
+	}
+	known := []string{"{target}", "{preferred}", "{age}", "{ticket}", "{eta}"}
+	for _, p := range regexp.MustCompile(`\{[^}]*\}?`).FindAllString(s, -1) {
+		if !slices.Contains(known, p) {
+			r.fail("%s: unknown placeholder %q in the text; known are %q", what, p, known)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+# METADATA
+# title: Circuits
+# description: When a target's circuit opens for a use case, and how far retries may go.
+package spillway.circuits
+
+# METADATA
+# title: Settings
+# description: The default figures, with those of the use case over them.
+# entrypoint: true
+# labels:
+#   id: circuits.settings
+settings := object.union(data.config.circuits["default"], overrides)
+
+# METADATA
+# title: Overrides
+# description: A use case without figures of its own has the default ones.
+# labels:
+#   id: circuits.overrides.none
+default overrides := {}
+
+# METADATA
+# title: Overrides
+# description: The figures of the use case that differ from the default.
+# labels:
+#   id: circuits.overrides
+overrides := data.config.circuits.use_cases[input.use_case]
