@@ -27,17 +27,7 @@ func (*Format) Native(dst, doc []byte, p *wire.Peek, model string) []byte {
 	if p.Model == model {
 		return append(dst, doc...)
 	}
-	return body.Splice(dst, doc, Model(p, model))
-}
-
-// Model is the edit that names another model: it replaces the caller's or adds
-// the field. The body must have another field.
-func Model(p *wire.Peek, model string) body.Edit {
-	if p.ModelSpan[1] > 0 {
-		return body.Edit{From: p.ModelSpan[0], To: p.ModelSpan[1], With: quote.Append(nil, model)}
-	}
-	with := quote.Append([]byte(`"model":`), model)
-	return body.Edit{From: p.Open, To: p.Open, With: append(with, ',')}
+	return body.Splice(dst, doc, body.Field("model", p.ModelSpan, p.Open, quote.Append(nil, model)))
 }
 
 // NewFollower returns a follower for this format's streams.

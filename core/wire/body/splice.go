@@ -20,3 +20,18 @@ func Splice(dst, doc []byte, edits ...Edit) []byte {
 	}
 	return append(dst, doc[at:]...)
 }
+
+// Field is the edit that gives a field of the body another value: it replaces
+// the value at the span, or adds the field after the opening brace when the span
+// is 0,0. A body that gets a field added must have another one.
+func Field(name string, span [2]int, open int, value []byte) Edit {
+	if span[1] > 0 {
+		return Edit{From: span[0], To: span[1], With: value}
+	}
+	with := make([]byte, 0, len(name)+len(value)+4)
+	with = append(with, '"')
+	with = append(with, name...)
+	with = append(with, `":`...)
+	with = append(with, value...)
+	return Edit{From: open, To: open, With: append(with, ',')}
+}

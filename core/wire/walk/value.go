@@ -39,23 +39,24 @@ func (w *Walker) object() {
 	}
 }
 
-// name passes over a member's name and the colon, and returns the name's span.
-func (w *Walker) name() (start, end int) {
+// name passes over a member's name and the colon, and returns the name's span
+// and whether it has escapes.
+func (w *Walker) name() (start, end int, escaped bool) {
 	start = w.i
 	if w.Kind() != '"' {
 		w.fail("a name in quotes")
-		return start, start
+		return start, start, false
 	}
-	w.str()
+	escaped = w.str()
 	end = w.i
 	w.space()
 	if w.Kind() != ':' {
 		w.fail("':' after the name")
-		return start, start
+		return start, start, false
 	}
 	w.i++
 	w.space()
-	return start, end
+	return start, end, escaped
 }
 
 func (w *Walker) array() {
@@ -100,12 +101,11 @@ func (w *Walker) fail(want string) {
 }
 
 func (w *Walker) space() {
-	for w.i < len(w.doc) {
-		if c := w.doc[w.i]; c != ' ' && c != '\n' && c != '\r' && c != '\t' {
-			return
-		}
-		w.i++
+	d, i := w.doc, w.i
+	for i < len(d) && d[i] <= ' ' && (d[i] == ' ' || d[i] == '\n' || d[i] == '\r' || d[i] == '\t') {
+		i++
 	}
+	w.i = i
 }
 
 func (w *Walker) literal(word string) {
@@ -153,8 +153,9 @@ func (w *Walker) digits() {
 }
 
 // str passes over a string. Prompts are nearly all string, so it looks at eight
-// bytes at a time for the ones that mean something.
-func (w *Walker) str() {
+// bytes at a time for the ones that mean something. It reports whether there was
+// an escape.
+func (w *Walker) str() (escaped bool) {
 	d, i := w.doc, w.i+1
 	for {
 		for len(d)-i >= 8 {
@@ -170,25 +171,27 @@ func (w *Walker) str() {
 		switch c := d[i]; {
 		case c == '"':
 			w.i = i + 1
-			return
+			return escaped
 		case c == '\\':
 			n := escape(d[i:])
 			if n == 0 {
 				w.i = i
 				w.fail("an escape that JSON knows")
-				return
+				return escaped
 			}
+			escaped = true
 			i += n
 		case c < ' ':
 			w.i = i
 			w.fail("no bare control character in a string")
-			return
+			return escaped
 		default:
 			i++
 		}
 	}
 	w.i = len(d)
 	w.fail("the closing quote of a string")
+	return escaped
 }
 
 // special marks the bytes of x that are a quote, a backslash or a control

@@ -83,11 +83,14 @@ func (w *Walker) Member() (name []byte, ok bool) {
 	if !w.more('}') {
 		return nil, false
 	}
-	start, end := w.name()
-	if w.err != nil {
+	start, end, escaped := w.name()
+	switch {
+	case w.err != nil:
 		return nil, false
+	case escaped:
+		return Bytes(w.doc[start:end]), true
 	}
-	return Bytes(w.doc[start:end]), true
+	return w.doc[start+1 : end-1], true
 }
 
 // Element moves to the array's next element. At the array's end it leaves it
