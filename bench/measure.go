@@ -70,32 +70,42 @@ type result struct {
 // measurement is repeated or, when it is not, reported as disturbed.
 const maxForeign = 0.10
 
-// measure takes every phase of every subject, round by round; the order turns
-// around each round, so that nobody always comes first.
+// measure takes every phase of every subject, round by round.
 func (r *rig) measure(o options) ([]result, error) {
-	vendor := subject{name: "mock", addr: r.vendorAddr}
 	list := phases(o)
 	results := make([]result, len(list))
 	for round := range o.rounds {
 		for i, p := range list {
+			samples, err := r.round(o, p, round)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", p.name, err)
+			}
 			results[i].phase = p
-			subjects := []subject{r.proxy, r.gateway}
-			if p.rate > 0 {
-				subjects = append(subjects, vendor) // whose latency is nobody's doing
-			}
-			if round%2 == 1 {
-				slices.Reverse(subjects)
-			}
-			for _, s := range subjects {
-				sample, err := r.sample(o, p, s, round)
-				if err != nil {
-					return nil, fmt.Errorf("%s of %s: %w", p.name, s.name, err)
-				}
-				results[i].samples = append(results[i].samples, sample)
-			}
+			results[i].samples = append(results[i].samples, samples...)
 		}
 	}
 	return results, nil
+}
+
+// round measures one phase of every subject. The order turns around each round,
+// so that nobody always comes first.
+func (r *rig) round(o options, p phase, round int) ([]sample, error) {
+	subjects := []subject{r.proxy, r.gateway}
+	if p.rate > 0 {
+		subjects = append(subjects, subject{name: "mock", addr: r.vendorAddr}) // whose latency is nobody's doing
+	}
+	if round%2 == 1 {
+		slices.Reverse(subjects)
+	}
+	var samples []sample
+	for _, s := range subjects {
+		x, err := r.sample(o, p, s, round)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		samples = append(samples, x)
+	}
+	return samples, nil
 }
 
 // sample measures a phase of a subject, again if others kept the machine busy.
