@@ -49,36 +49,43 @@ func source(d *core.Decision) core.Source {
 	return d.Plan.Source
 }
 
-// facts writes the canonical form: exactly json.Marshal's, because a replay
-// compares it.
+// facts leaves out what is false, 0 or "": most of it is, and a row costs by
+// its length. Reading it back into core.Facts gives the same facts, and so the
+// same canonical document.
 func (e *encoder) facts(f *core.Facts) {
 	e.name("facts")
 	e.b = append(e.b, '{')
-	e.text("use_case", f.UseCase)
-	e.text("task", string(f.Task))
-	e.number("priority", int64(f.Priority))
-	e.text("audience", string(f.Audience))
-	e.text("quality", string(f.Quality))
-	e.number("latency_budget_ms", int64(f.LatencyBudgetMS))
-	e.number("input_tokens", int64(f.InputTokens))
-	e.number("max_tokens", int64(f.MaxTokens))
-	e.flag("stream", f.Stream)
-	e.text("model", f.Model)
-	e.text("target", f.Target)
-	e.text("tenant_class", f.TenantClass)
+	e.textIf("use_case", f.UseCase)
+	e.textIf("task", string(f.Task))
+	e.numberIf("priority", int64(f.Priority))
+	e.textIf("audience", string(f.Audience))
+	e.textIf("quality", string(f.Quality))
+	e.numberIf("latency_budget_ms", int64(f.LatencyBudgetMS))
+	e.numberIf("input_tokens", int64(f.InputTokens))
+	e.numberIf("max_tokens", int64(f.MaxTokens))
+	e.flagIf("stream", f.Stream)
+	e.textIf("model", f.Model)
+	e.textIf("target", f.Target)
+	e.textIf("tenant_class", f.TenantClass)
+	if f.Needs != (core.Needs{}) {
+		e.needs(&f.Needs)
+	}
+	e.flagIf("drill", f.Drill)
+	e.flagIf("force_fallback", f.ForceFallback)
+	e.textIf("language", f.Language)
+	e.textIf("affinity_target", f.AffinityTarget)
+	e.b = append(e.b, '}')
+}
+
+func (e *encoder) needs(n *core.Needs) {
 	e.name("needs")
 	e.b = append(e.b, '{')
-	e.flag("tools", f.Needs.Tools)
-	e.flag("images", f.Needs.Images)
-	e.flag("documents", f.Needs.Documents)
-	e.flag("json_schema", f.Needs.JSONSchema)
-	e.flag("thinking", f.Needs.Thinking)
-	e.flag("prefill", f.Needs.Prefill)
-	e.b = append(e.b, '}')
-	e.flag("drill", f.Drill)
-	e.flag("force_fallback", f.ForceFallback)
-	e.text("language", f.Language)
-	e.text("affinity_target", f.AffinityTarget)
+	e.flagIf("tools", n.Tools)
+	e.flagIf("images", n.Images)
+	e.flagIf("documents", n.Documents)
+	e.flagIf("json_schema", n.JSONSchema)
+	e.flagIf("thinking", n.Thinking)
+	e.flagIf("prefill", n.Prefill)
 	e.b = append(e.b, '}')
 }
 
@@ -185,12 +192,11 @@ func (e *encoder) usage(u *price.Usage) {
 	e.name("usage")
 	e.b = append(e.b, '{')
 	e.number("input", u.Input)
-	e.number("cache_read", u.CacheRead)
-	e.number("cache_write", u.CacheWrite)
-	e.number("cache_write_1h", u.CacheWrite1h)
+	e.numberIf("cache_read", u.CacheRead)
+	e.numberIf("cache_write", u.CacheWrite)
+	e.numberIf("cache_write_1h", u.CacheWrite1h)
 	e.number("output", u.Output)
-	e.number("reasoning", u.Reasoning)
-	e.flag("known", true)
+	e.numberIf("reasoning", u.Reasoning)
 	e.flagIf("estimated", u.Estimated)
 	e.b = append(e.b, '}')
 }

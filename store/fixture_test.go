@@ -60,7 +60,10 @@ func shell(t testing.TB, path string) *sql.DB {
 func catalog(t testing.TB) *core.Catalog {
 	t.Helper()
 	c, err := core.NewCatalog(
-		[]core.Provider{{ID: "anthropic", Wire: core.WireAnthropic, Vendor: "anthropic"}, {ID: "openai", Wire: core.WireOpenAI, Vendor: "openai"}},
+		[]core.Provider{
+			{ID: "anthropic", Wire: core.WireAnthropic, Vendor: "anthropic", Keys: []core.Key{{ID: "a1"}}, Nodes: []core.Node{{ID: "main", BaseURL: "http://127.0.0.1:1"}}},
+			{ID: "openai", Wire: core.WireOpenAI, Vendor: "openai", Keys: []core.Key{{ID: "o1"}}, Nodes: []core.Node{{ID: "main", BaseURL: "http://127.0.0.1:2"}}},
+		},
 		[]core.Target{{ID: "claude-opus-5-5", Provider: "anthropic"}, {ID: "claude-sonnet-5", Provider: "anthropic"}, {ID: "gpt-6-sol", Provider: "openai"}},
 	)
 	if err != nil {

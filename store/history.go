@@ -21,7 +21,7 @@ type decisionBody struct {
 	CallerKey      string          `json:"caller_key"`
 	Tenant         string          `json:"tenant"`
 	Wire           string          `json:"wire"`
-	Facts          json.RawMessage `json:"facts"`
+	Facts          core.Facts      `json:"facts"`
 	Source         string          `json:"source"`
 	Revision       string          `json:"revision"`
 	Catalog        string          `json:"catalog"`
@@ -50,10 +50,7 @@ func decodeDecision(seq int64, id, body string) (audit.Decision, decisionBody, e
 	if err := json.Unmarshal([]byte(body), &b); err != nil {
 		return audit.Decision{}, b, fmt.Errorf("row %d: %w", seq, err)
 	}
-	var f core.Facts
-	if err := json.Unmarshal(b.Facts, &f); err != nil {
-		return audit.Decision{}, b, fmt.Errorf("row %d: facts: %w", seq, err)
-	}
+	f := &b.Facts
 	return audit.Decision{
 		Seq: seq, ID: id, At: fromMicros(b.AtUS), UseCase: f.UseCase, Audience: string(f.Audience),
 		KeyID: b.CallerKey, Tenant: b.Tenant, Wire: b.Wire, Asked: f.Model, Target: b.AnsweredBy,
@@ -146,8 +143,12 @@ func (db *DB) decision(ctx context.Context, id string) (audit.Detail, error) {
 	if err != nil {
 		return audit.Detail{}, err
 	}
+	facts, err := json.Marshal(b.Facts)
+	if err != nil {
+		return audit.Detail{}, err
+	}
 	d := audit.Detail{
-		Decision: row, Facts: b.Facts, Body: json.RawMessage(body), Catalog: b.Catalog, Warnings: b.Warnings,
+		Decision: row, Facts: facts, Body: json.RawMessage(body), Catalog: b.Catalog, Warnings: b.Warnings,
 		DisclosedAs: b.Disclosed.Detail, DisclosedText: b.Disclosed.Text,
 	}
 	for _, doc := range []struct {

@@ -10,8 +10,8 @@ SELECT
   e.body ->> '$.facts.use_case' AS use_case,
   e.body ->> '$.facts.model' AS asked,
   e.body ->> '$.wire' AS wire,
-  e.body ->> '$.facts.stream' AS stream,
-  e.body ->> '$.facts.priority' AS priority,
+  coalesce(e.body ->> '$.facts.stream', 0) AS stream,
+  coalesce(e.body ->> '$.facts.priority', 0) AS priority,
   e.body ->> '$.facts.input_tokens' AS input_tokens,
   (SELECT group_concat(line, '; ') FROM (
      SELECT (x.value ->> '$.target') || ': ' || (
