@@ -196,6 +196,9 @@ func TestRecord_AfterCloseIsLost(t *testing.T) {
 }
 
 func TestRecord_Allocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("under the race detector, pools forget at random")
+	}
 	db := open(t, config(t).Tune(0, time.Hour, nil))
 	snap, p := snapshot(t, 1), plan()
 	d := decision(snap, p, 1)

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 const (
@@ -183,8 +185,6 @@ func (w *writer) flush() error {
 
 // failed notes an error. The rows stay where they are and are tried again.
 func (w *writer) failed(err error) error {
-	w.unsure = true
-	clear(w.known)
 	w.lastErr.Store(&Failure{At: w.now(), Err: err})
 	if w.failures.Add(1) == 1 {
 		w.log.Error("audit can't be written, trying again", "err", err)
@@ -194,14 +194,15 @@ func (w *writer) failed(err error) error {
 
 // batch writes the next rows in one transaction.
 func (w *writer) batch() error {
-	if w.unsure {
-		if err := w.settle(); err != nil {
-			return err
-		}
+	if err := w.settle(); err != nil || !w.pending() {
+		return err
 	}
-	before, end := w.head, min(w.pos+batchRows, len(w.work.records))
-	counts, gap := w.told, w.lost
-	err := w.c.inTx(func() error {
+	end := min(w.pos+batchRows, len(w.work.records))
+	counts, gap := w.told, loss{}
+	if end == len(w.work.records) {
+		gap = w.lost
+	}
+	err := w.transact(func() error {
 		for i := w.pos; i < end; i++ {
 			if err := w.writeRecord(&w.work.records[i]); err != nil {
 				return err
@@ -209,9 +210,6 @@ func (w *writer) batch() error {
 			counts.lastUS = w.work.records[i].at
 		}
 		counts.written += int64(end - w.pos)
-		if end < len(w.work.records) {
-			gap = loss{}
-		}
 		if gap.count > 0 {
 			counts.dropped += gap.count
 			if err := w.writeGap(gapQueueFull, w.run, gap, true); err != nil {
@@ -220,12 +218,29 @@ func (w *writer) batch() error {
 		}
 		return w.updateRun.exec(counts.written, counts.dropped, counts.lastUS)
 	})
-	if err != nil {
-		w.head = before
+	if err == nil {
+		w.accept(end, counts)
+	}
+	return err
+}
+
+// transact runs f in a transaction. After an error of the database nothing is
+// taken for granted: not the chain's end, nor which documents are stored.
+func (w *writer) transact(f func() error) error {
+	if err := w.settle(); err != nil {
 		return err
 	}
-	w.accept(end, counts)
-	return nil
+	before := w.head
+	err := w.c.inTx(f)
+	if err != nil {
+		w.head = before
+		var trouble sqlite3.Error
+		if errors.As(err, &trouble) {
+			w.unsure = true
+			clear(w.known)
+		}
+	}
+	return err
 }
 
 // accept takes note of a batch that is in the database.
@@ -238,9 +253,12 @@ func (w *writer) accept(end int, counts runCounts) {
 	w.written.Store(counts.written)
 }
 
-// settle finds out whether the transaction that failed last was committed after
+// settle finds out, after an error, whether the transaction was committed after
 // all, so that no row is written twice.
 func (w *writer) settle() error {
+	if !w.unsure {
+		return nil
+	}
 	row, err := w.c.row("SELECT written, dropped, last_us FROM run")
 	if err != nil {
 		return err
@@ -360,10 +378,7 @@ func (w *writer) serve(j *job) {
 	}
 	_, err := w.drain()
 	if err == nil && j.do != nil {
-		before := w.head
-		if err = w.c.inTx(func() error { return j.do(w) }); err != nil {
-			w.head = before
-		}
+		err = w.transact(func() error { return j.do(w) })
 	}
 	j.done <- err
 }
@@ -373,20 +388,16 @@ func (w *writer) finish() {
 	for try := 1; ; try++ {
 		_, err := w.drain()
 		if err == nil {
-			break
+			err = w.transact(w.writeStopped)
 		}
-		if try == closeTries {
-			w.closeErr = fmt.Errorf("write the last events: %w", err)
+		if err == nil || try == closeTries {
+			if err != nil {
+				w.closeErr = fmt.Errorf("write the last events: %w", err)
+			}
 			return
 		}
 		pause := time.NewTimer(w.interval << try)
 		<-pause.C
-	}
-	before := w.head
-	err := w.c.inTx(func() error { return w.writeStopped() })
-	if err != nil {
-		w.head = before
-		w.closeErr = fmt.Errorf("record the stop: %w", err)
 	}
 }
 
