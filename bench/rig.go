@@ -32,6 +32,7 @@ type rig struct {
 	vendor         *process.Process
 	vendorAddr     string
 	proxy, gateway subject
+	repeats        int // how many measurements may still be taken again
 }
 
 // newRig builds and starts everything.
@@ -40,7 +41,7 @@ func newRig(o options) (*rig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder: %w", err)
 	}
-	r := &rig{folder: folder}
+	r := &rig{folder: folder, repeats: o.repeats}
 	if err := r.start(o); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
