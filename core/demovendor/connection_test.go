@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -141,6 +142,19 @@ func TestHitsByPathModelAndStatus(t *testing.T) {
 		if got := st.Hits(c.match); got != c.want {
 			t.Errorf("hits(%+v) = %d, want %d", c.match, got, c.want)
 		}
+	}
+}
+
+func TestCountsAreBounded(t *testing.T) {
+	t.Parallel()
+	v := demovendor.New(quick(demovendor.WireOpenAI))
+	for i := range 1500 {
+		ask(t, v, request(demovendor.WireOpenAI, strings.Replace(gptBody, `"m"`, `"nope-`+strconv.Itoa(i)+`"`, 1)))
+	}
+	st := v.Stats()
+	if len(st.Counts) > 1001 || st.Hits(demovendor.Count{}) != 1500 || st.Hits(demovendor.Count{Status: 404}) != 1500 {
+		t.Errorf("%d counts of %d requests, %d answered 404, want at most 1001 counts of 1500 requests",
+			len(st.Counts), st.Hits(demovendor.Count{}), st.Hits(demovendor.Count{Status: 404}))
 	}
 }
 

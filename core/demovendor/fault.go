@@ -78,7 +78,8 @@ func (f Fault) Check() error {
 	return nil
 }
 
-// Break breaks the vendor for the requests that arrive from now on. A fault
+// Break breaks the vendor for the requests for answers that arrive from now on;
+// it goes on listing its models and counting tokens. A fault
 // that fails its check, or names a model that is not served, changes nothing.
 func (v *Vendor) Break(f Fault) error {
 	if err := f.Check(); err != nil {

@@ -53,41 +53,51 @@ type ledger struct {
 	keep   int
 }
 
-// arrive counts a request that has come; call the result when it is done with.
-func (l *ledger) arrive(r *Request) (done func()) {
+// visit is one request in the ledger.
+type visit struct {
+	ledger *ledger
+	count  Count // where it is counted now
+}
+
+// arrive counts a request that has come.
+func (l *ledger) arrive(r *Request) *visit {
 	l.open.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.move(nil, &Count{r.Path, r.Model, NoStatus})
+	v := &visit{l, Count{r.Path, r.Model, NoStatus}}
+	l.add(&v.count)
 	if l.keep > 0 {
 		if len(l.kept) == l.keep {
 			l.kept = slices.Delete(l.kept, 0, 1)
 		}
 		l.kept = append(l.kept, *r)
 	}
-	return func() { l.open.Add(-1) }
+	return v
 }
 
-// answered notes the status that a request got.
-func (l *ledger) answered(r *Request, status int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.move(&Count{r.Path, r.Model, NoStatus}, &Count{r.Path, r.Model, status})
+// answered notes the status that the request got.
+func (v *visit) answered(status int) {
+	v.ledger.mu.Lock()
+	defer v.ledger.mu.Unlock()
+	if v.ledger.counts[v.count]--; v.ledger.counts[v.count] == 0 {
+		delete(v.ledger.counts, v.count)
+	}
+	v.count.Status = status
+	v.ledger.add(&v.count)
 }
 
-func (l *ledger) move(from, to *Count) {
+// done notes that the request is no longer being served.
+func (v *visit) done() { v.ledger.open.Add(-1) }
+
+// add counts one more, under "other" when there are too many names already.
+func (l *ledger) add(c *Count) {
 	if l.counts == nil {
 		l.counts = map[Count]int{}
 	}
-	if from != nil {
-		if l.counts[*from]--; l.counts[*from] <= 0 {
-			delete(l.counts, *from)
-		}
+	if _, known := l.counts[*c]; !known && len(l.counts) >= maxCounts {
+		c.Path, c.Model = "other", "other"
 	}
-	if _, known := l.counts[*to]; !known && len(l.counts) >= maxCounts {
-		*to = Count{Path: "other", Model: "other", Status: to.Status}
-	}
-	l.counts[*to]++
+	l.counts[*c]++
 }
 
 func (l *ledger) stats() Stats {

@@ -29,7 +29,8 @@ func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Header: r.Header.Clone(), Body: body,
 	}
 	c := newCall(x.req)
-	defer v.ledger.arrive(x.req)()
+	x.visit = v.ledger.arrive(x.req)
+	defer x.visit.done()
 	x.identify()
 	if err != nil {
 		x.refuse(&problem{status: http.StatusRequestEntityTooLarge, message: "The request is larger than 32 MB."})
@@ -74,12 +75,13 @@ func method(path string) string {
 
 // exchange is one request being answered.
 type exchange struct {
-	v    *Vendor
-	w    http.ResponseWriter
-	ctx  context.Context
-	req  *Request
-	step Step
-	pace Model // the model's pace, nothing for an unknown one
+	v     *Vendor
+	w     http.ResponseWriter
+	ctx   context.Context
+	req   *Request
+	visit *visit
+	step  Step
+	pace  Model // the model's pace, nothing for an unknown one
 }
 
 // identify sets the request id under the wire's name for it.
@@ -165,7 +167,7 @@ func (x *exchange) send(status int, body []byte) {
 
 // head writes the status line and counts it.
 func (x *exchange) head(status int) {
-	x.v.ledger.answered(x.req, status)
+	x.visit.answered(status)
 	x.w.WriteHeader(status)
 }
 
