@@ -31,6 +31,15 @@ type pump struct {
 	dropUsage bool
 	content   bool // the caller may have content
 	ended     bool // the end marker was seen
+	deltas    int64
+}
+
+// cleaner is a follower whose format has chunks that clients take for a failure
+// although they are none.
+type cleaner interface {
+	// Clean appends the data of the event followed last without what is harmful;
+	// false when there is nothing to clean.
+	Clean(dst, data []byte) ([]byte, bool)
 }
 
 // stream passes a streamed answer on.
@@ -117,6 +126,7 @@ func (p *pump) take(ev *sse.Event) error {
 			return nil // the keeper's own pings tell the caller enough
 		}
 	case wire.MarkContent:
+		p.deltas++
 		p.commit()
 	case wire.MarkEnd:
 		p.ended = true
@@ -140,14 +150,22 @@ func (p *pump) commit() {
 
 // append readies an event for the caller.
 func (p *pump) append(ev *sse.Event) {
-	switch {
-	case p.conv != nil:
+	if p.conv != nil {
 		p.x.out = p.conv.Append(p.x.out, ev)
-	case ev.Canonical:
-		p.x.out = append(p.x.out, ev.Raw...)
-	default:
-		p.x.out = sse.AppendEvent(p.x.out, ev.Name, ev.Data)
+		return
 	}
+	if c, ok := p.follower.(cleaner); ok {
+		if data, dirty := c.Clean(nil, ev.Data); dirty {
+			p.x.out = sse.AppendEvent(p.x.out, ev.Name, data)
+			return
+		}
+	}
+	if ev.Canonical {
+		p.x.out = append(p.x.out, ev.Raw...)
+		return
+	}
+	// Legal, but in a form that some clients can't read (R19).
+	p.x.out = sse.AppendEvent(p.x.out, ev.Name, ev.Data)
 }
 
 // flush writes what is ready, once there is content.
@@ -199,10 +217,13 @@ func (p *pump) finish(err error) error {
 }
 
 // note leaves what was seen in the attempt's record. Where the vendor told no
-// usage the follower estimates the output, and the prompt's own estimate is
-// the rest: the answer wasn't free (R25).
+// usage an estimate stands in, marked as one: about a token a delta, and the
+// prompt's own estimate. The answer wasn't free (R25).
 func (p *pump) note() {
 	usage, model, id := p.follower.Seen()
+	if !usage.Known && p.content {
+		usage.Output, usage.Estimated = max(usage.Output, p.deltas), true
+	}
 	if usage.Estimated && usage.Prompt() == 0 {
 		usage.Input = int64(p.x.peek.InputTokens)
 	}
