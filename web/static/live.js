@@ -41,6 +41,7 @@
     for (const [key, text] of Object.entries(frame.f || {})) {
       values.set(key, text);
       for (const el of nodes.get(key) || []) write(el, text);
+      if (key === "title") document.title = text + data.title;
     }
     if (frame.n) byId("status").textContent = frame.n;
     order();
