@@ -53,10 +53,9 @@ func field(r *body.Reader, doc, name []byte, p *wire.Peek) (prompt int) {
 		p.Model, p.ModelSpan = string(text), span
 	case "messages":
 		r.Once(fieldMessages, "messages")
-		m := r.Messages(doc)
+		m := r.Messages(doc, "image", "document")
 		p.Prefix[1] = m.First
-		p.Needs.Images = p.Needs.Images || body.HasType(m.All, `"image"`)
-		p.Needs.Documents = p.Needs.Documents || body.HasType(m.All, `"document"`)
+		p.Needs.Images, p.Needs.Documents = m.Types[0], m.Types[1]
 		p.Needs.Prefill = string(m.LastRole) == "assistant"
 		return len(m.All)
 	case "max_tokens":

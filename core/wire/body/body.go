@@ -3,7 +3,6 @@
 package body
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/spillway-llm/spillway/core"
@@ -93,18 +92,15 @@ func (r *Reader) Bool(name string) bool {
 }
 
 // Text reads a field that must be a string and returns its value and its span,
-// quotes included; null counts as absent, with a span of 0,0.
+// quotes included. A null is no text, but has a span: who sets the field must
+// replace it.
 func (r *Reader) Text(name string) (text []byte, span [2]int) {
 	k, start := r.Kind(), r.Pos()
 	v := r.Value()
-	switch k {
-	case '"':
-		return walk.Bytes(v), [2]int{start, start + len(v)}
-	case 'n':
-		return nil, span
+	if k != '"' && k != 'n' {
+		r.Fail("%q must be a string, not %s.", name, kindName(k))
 	}
-	r.Fail("%q must be a string, not %s.", name, kindName(k))
-	return nil, span
+	return walk.Bytes(v), [2]int{start, r.Pos()}
 }
 
 // Count reads a field that must be a whole number of at least least; null
@@ -157,36 +153,11 @@ func kindName(k byte) string {
 		return "null"
 	case 0:
 		return "nothing"
-	default:
+	}
+	if k == '-' || k >= '0' && k <= '9' {
 		return "a number"
 	}
-}
-
-// HasType reports whether an object of the given type is anywhere in a JSON
-// value, the type being in quotes. A text that quotes such an object has its
-// quotes escaped, and so is no match.
-func HasType(doc []byte, quoted string) bool {
-	for {
-		i := bytes.Index(doc, []byte(quoted))
-		if i < 0 {
-			return false
-		}
-		if isType(doc[:i]) {
-			return true
-		}
-		doc = doc[i+1:]
-	}
-}
-
-// isType reports whether the bytes before a value end in the name "type".
-func isType(before []byte) bool {
-	const space = " \t\r\n"
-	before, ok := bytes.CutSuffix(bytes.TrimRight(before, space), []byte(":"))
-	if !ok {
-		return false
-	}
-	before, ok = bytes.CutSuffix(bytes.TrimRight(before, space), []byte(`"type"`))
-	return ok && !bytes.HasSuffix(before, []byte(`\`))
+	return "text that is not JSON"
 }
 
 // Filled reports whether an array has an element.

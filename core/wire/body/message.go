@@ -11,10 +11,17 @@ type Messages struct {
 	System, First []byte
 	// LastRole is the role of the last message.
 	LastRole []byte
+	// Types says which of the types asked for any content block has, the blocks
+	// inside a block's own content included.
+	Types [maxTypes]bool
 }
 
+const maxTypes = 4
+
 // Messages reads the conversation: each message must be an object with a role.
-func (r *Reader) Messages(doc []byte) Messages {
+// It looks out for content blocks of at most four types. What a text quotes is
+// no block.
+func (r *Reader) Messages(doc []byte, types ...string) Messages {
 	const field = "messages"
 	var m Messages
 	start := r.Pos()
@@ -27,7 +34,7 @@ func (r *Reader) Messages(doc []byte) Messages {
 	n := 0
 	for ; r.err == nil && r.Element(); n++ {
 		from := r.Pos()
-		m.LastRole = r.role(n)
+		m.LastRole = r.message(n, types, &m)
 		switch all := doc[from:r.Pos()]; {
 		case n == 0 && isSystem(m.LastRole):
 			m.System = all
@@ -42,8 +49,8 @@ func (r *Reader) Messages(doc []byte) Messages {
 	return m
 }
 
-// role reads one message and returns its role.
-func (r *Reader) role(n int) (role []byte) {
+// message reads one message and returns its role.
+func (r *Reader) message(n int, types []string, m *Messages) (role []byte) {
 	if k := r.Kind(); k != '{' {
 		r.Skip()
 		r.Fail("messages[%d] must be an object with role and content, not %s.", n, kindName(k))
@@ -51,19 +58,55 @@ func (r *Reader) role(n int) (role []byte) {
 	}
 	r.Enter()
 	for name, ok := r.Member(); ok; name, ok = r.Member() {
-		v := r.Value()
-		if string(name) != "role" {
-			continue
+		switch string(name) {
+		case "role":
+			v := r.Value()
+			if !walk.IsString(v) && r.Walker.Err() == nil {
+				r.Fail("messages[%d].role must be a string.", n)
+			}
+			role = walk.Bytes(v)
+		case "content":
+			r.blocks(types, m)
+		default:
+			r.Skip()
 		}
-		if !walk.IsString(v) && r.Walker.Err() == nil {
-			r.Fail("messages[%d].role must be a string.", n)
-		}
-		role = walk.Bytes(v)
 	}
 	if role == nil && r.Walker.Err() == nil {
 		r.Fail("messages[%d] has no role. Set it to \"user\", \"assistant\" or \"system\".", n)
 	}
 	return role
+}
+
+// blocks looks at the types of the content blocks at the position, and at those
+// inside them: tool results carry pictures.
+func (r *Reader) blocks(types []string, m *Messages) {
+	if r.Kind() != '[' || !r.Enter() {
+		r.Skip()
+		return
+	}
+	for r.Element() {
+		if r.Kind() == '{' && r.Enter() {
+			r.block(types, m)
+		} else {
+			r.Skip()
+		}
+	}
+}
+
+func (r *Reader) block(types []string, m *Messages) {
+	for name, ok := r.Member(); ok; name, ok = r.Member() {
+		switch string(name) {
+		case "type":
+			typ := walk.Bytes(r.Value())
+			for i, t := range types[:min(len(types), maxTypes)] {
+				m.Types[i] = m.Types[i] || string(typ) == t
+			}
+		case "content":
+			r.blocks(types, m)
+		default:
+			r.Skip()
+		}
+	}
 }
 
 func isSystem(role []byte) bool { return string(role) == "system" || string(role) == "developer" }

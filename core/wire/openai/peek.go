@@ -57,10 +57,9 @@ func field(r *body.Reader, doc, name []byte, p *wire.Peek) (prompt int) {
 		p.Model, p.ModelSpan = string(text), span
 	case "messages":
 		r.Once(fieldMessages, "messages")
-		m := r.Messages(doc)
+		m := r.Messages(doc, "image_url", "file", "input_audio")
 		p.Prefix = [2][]byte{m.System, m.First}
-		p.Needs.Images = body.HasType(m.All, `"image_url"`)
-		p.Needs.Documents = body.HasType(m.All, `"file"`) || body.HasType(m.All, `"input_audio"`)
+		p.Needs.Images, p.Needs.Documents = m.Types[0], m.Types[1] || m.Types[2]
 		p.Needs.Prefill = string(m.LastRole) == "assistant"
 		return len(m.All)
 	case "max_tokens":
