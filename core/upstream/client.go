@@ -35,17 +35,17 @@ type Config struct {
 // Client calls providers. It is safe for concurrent use.
 type Client struct {
 	transport http.RoundTripper
-	agent     []string
+	shared    sharedValues
 	endpoints atomic.Pointer[map[string]*endpoint]
 	payloads  sync.Pool
 }
 
 // New returns a client that knows no nodes yet: see [Client.Replace].
 func New(cfg Config) *Client {
-	c := &Client{transport: cfg.Transport, agent: []string{cfg.UserAgent}}
 	if cfg.UserAgent == "" {
-		c.agent[0] = "spillway"
+		cfg.UserAgent = "spillway"
 	}
+	c := &Client{transport: cfg.Transport, shared: newSharedValues(cfg.UserAgent)}
 	if cfg.ConnectTimeout <= 0 {
 		cfg.ConnectTimeout = DefaultConnectTimeout
 	}
