@@ -34,11 +34,12 @@ func (c *counter) mapFile() error {
 	return nil
 }
 
-// close gives the lock back. Nothing may be counted after it.
+// close gives the lock back. Nothing may be counted after it. Closing the file
+// alone would not do: a process that is being started at the moment shares it.
 func (c *counter) close() error {
-	var err error
+	err := syscall.Flock(int(c.file.Fd()), syscall.LOCK_UN)
 	if c.data != nil {
-		err = syscall.Munmap(c.data)
+		err = errors.Join(err, syscall.Munmap(c.data))
 		c.data = nil
 	}
 	return errors.Join(err, c.file.Close())
