@@ -120,22 +120,22 @@ func (r *rig) startGateway(o options) error {
 		return fmt.Errorf("write the server's configuration: %w", err)
 	}
 	env := []string{"BENCH_VENDOR_KEY=bench-vendor-key"}
-	key, err := callerKey(o.server, file, data, env)
-	if err != nil {
-		return err
-	}
 	ready := filepath.Join(r.folder, "ready.json")
 	args := []string{"--config", file, "--data", data, "--listen", "127.0.0.1:0", "--ready-file", ready}
 	if o.profile != "" {
 		args = append(args, "--cpuprofile", o.profile)
 	}
 	args = append(args, strings.Fields(o.serverArgs)...)
-	r.gateway = subject{name: "spillway", key: key}
+	r.gateway.name = "spillway"
+	var err error
 	if r.gateway.proc, err = process.Start(env, o.server, args...); err != nil {
 		return err
 	}
 	r.gateway.proc.Drain()
-	r.gateway.addr, err = awaitReady(ready)
+	if r.gateway.addr, err = awaitReady(ready); err != nil {
+		return err
+	}
+	r.gateway.key, err = callerKey(o.server, file, data, env)
 	return err
 }
 
