@@ -19,41 +19,24 @@ config := data.config.routing
 plan := {
 	"ranked": ranked,
 	"excluded": excluded,
-	"scores": scores,
+	"scores": {target[2]: target[4] | some target in candidates},
 	"preferred": preferred,
-	"no_target": no_target,
+	"no_target": object.get({0: "every target is excluded"}, count(ranked), ""),
 	"limits": config.limits,
 	"pause_before_vendor_switch_ms": config.pause_before_vendor_switch_ms,
 	"allow_continuation": config.allow_continuation,
 	"allow_hedge": config.allow_hedge,
-}
-
-# METADATA
-# title: Ranked
-# description: The candidates, best first; equal ones in the order of the configuration.
-# labels:
-#   id: routing.ranked
-ranked := [candidate[2] | some candidate in array.reverse(sort(candidates))]
-
-# METADATA
-# title: Scores
-# description: Each candidate's score by term, in thousandths of a point.
-# labels:
-#   id: routing.scores
-scores := {candidate[2]: candidate[3] | some candidate in candidates}
-
-# METADATA
-# title: Candidates
-# description: "The scored targets that may be tried now, as [total, -order, id, terms]."
-# labels:
-#   id: routing.candidates
-candidates := [[target[3], target[1], target[2], target[4]] |
-	holds := held_now
+} if {
+	holds := object.get(held, input.request.use_case, {})
 	out := forced_out
-	some target in scored
-	not holds[target[2]]
-	target[2] != out
-]
+	candidates := [target |
+		some target in scored
+		id := target[2]
+		not holds[id]
+		not out[id]
+	]
+	ranked := [target[2] | some target in array.reverse(sort(candidates))]
+}
 
 # METADATA
 # title: Preferred
@@ -67,114 +50,61 @@ default preferred := ""
 # description: The first of the ranking if every target had its nominal figures and none were held.
 # labels:
 #   id: routing.preferred
-preferred := max(scored)[2]
+preferred := max([target[3] | some target in scored])[2]
 
 # METADATA
 # title: Scored
 # description: |
 #   Every target that is able to serve the request, held or not, as
-#   [nominal total, -order, id, live total, live terms]. The arithmetic is in integers:
-#   tens of tokens times cents per million tokens over 100,000 is a hundredth of a dollar.
+#   [total, -order, id, [nominal total, -order, id], terms]. The arithmetic is in integers:
+#   tens of tokens times cents per million tokens, over 100,000, are hundredths of a dollar.
 # labels:
 #   id: routing.scored
 scored := [target |
 	request := input.request
 	table := rows
 	cannot := unable
-	mode := wait_mode
 	task := request.task
-	budget := max([1, request.latency_budget_ms])
 	need := request.input_tokens + request.max_tokens
 	tens := (request.input_tokens + 9 - ((request.input_tokens + 9) % 10)) / 10
-	speed := config.weights.latency
-	thrift := cost_weight * 100000
+	thrift := config.weights.cost[request.quality] * 100000
 	affinity := object.get(bonus.affinity, request.affinity_target, bonus.affinity[""])
 	named := object.get(bonus.named, request.target, bonus.named[""])
 
-	some row in table
-	row.context >= need
-	not cannot[row.id]
-	id := row.id
-	fit := row.fit[task]
-	wait := row.wait[mode]
-	latency := max([0, speed - ((wait - (wait % budget)) / budget)])
-	expected := max([0, speed - ((row.nominal_wait - (row.nominal_wait % budget)) / budget)])
-	divisor := 100000 + (tens * row.cents)
+	some [id, behind, context, cents, fits, success, latency, nominal] in table
+	context >= need
+	not cannot[id]
+	divisor := 100000 + (tens * cents)
 	cost := (thrift - (thrift % divisor)) / divisor
+	fit := fits[task]
 	loyal := affinity[id]
 	asked := named[id]
 	target := [
-		sum([row.nominal_success, expected, cost, fit, loyal, asked]),
-		row.behind, id,
-		sum([row.success, latency, cost, fit, loyal, asked]),
-		{"success": row.success, "latency": latency, "cost": cost, "fit": fit, "affinity": loyal, "named": asked},
+		sum([success, latency, cost, fit, loyal, asked]),
+		behind, id,
+		[sum([nominal, cost, fit, loyal, asked]), behind, id],
+		{"success": success, "latency": latency, "cost": cost, "fit": fit, "affinity": loyal, "named": asked},
 	]
 ]
 
 # METADATA
-# title: Cost weight
-# description: The weight of the price, higher when the caller asks for cheap answers.
+# title: Rows
+# description: What scoring reads of each target, for the request's latency budget.
 # labels:
-#   id: routing.cost_weight.default
-default cost_weight := 0
-
-# METADATA
-# title: Cost weight
-# description: The weight of the price, higher when the caller asks for cheap answers.
-# labels:
-#   id: routing.cost_weight
-cost_weight := config.weights.cost_first if {
-	input.request.quality == "cost"
-} else := config.weights.cost
-
-# METADATA
-# title: Wait mode
-# description: Streamed requests are scored on their first content.
-# labels:
-#   id: routing.wait_mode
-default wait_mode := "total"
-
-# METADATA
-# title: Wait mode
-# description: Streamed requests are scored on their first content.
-# labels:
-#   id: routing.wait_mode.stream
-wait_mode := "first" if input.request.stream
-
-# METADATA
-# title: Forced out
-# description: The target that a drill or a forced fallback passes by.
-# labels:
-#   id: routing.forced_out.none
-default forced_out := ""
+#   id: routing.rows.prepared
+rows := ready if {
+	ready := prepared[modes[input.request.stream]][input.request.latency_budget_ms]
+} else := rows_for(modes[input.request.stream], input.request.latency_budget_ms)
 
 # METADATA
 # title: Forced out
 # description: The target that a drill or a forced fallback passes by.
 # labels:
 #   id: routing.forced_out
-forced_out := preferred if forced
-
-# METADATA
-# title: Forced
-# description: Whether the request must take a fallback.
-# labels:
-#   id: routing.forced.default
-default forced := false
-
-# METADATA
-# title: Forced
-# description: Whether the request must take a fallback.
-# labels:
-#   id: routing.forced.request
-forced if input.request.force_fallback
-
-# METADATA
-# title: Forced
-# description: Whether the request must take a fallback.
-# labels:
-#   id: routing.forced.drill
-forced if input.request.drill
+forced_out[preferred] if {
+	true in [input.request.drill, input.request.force_fallback]
+	preferred != ""
+}
 
 # METADATA
 # title: Excluded
@@ -182,7 +112,7 @@ forced if input.request.drill
 # labels:
 #   id: routing.excluded.held
 excluded[id] contains reason if {
-	some id, reasons in held_now
+	some id, reasons in object.get(held, input.request.use_case, {})
 	some reason in reasons
 }
 
@@ -204,9 +134,8 @@ excluded[id] contains reason if {
 excluded[id] contains "context_too_small" if {
 	need := input.request.input_tokens + input.request.max_tokens
 	need > smallest_context
-	some row in rows
-	row.context < need
-	id := row.id
+	some id, target in data.targets
+	target.context_tokens < need
 }
 
 # METADATA
@@ -214,25 +143,7 @@ excluded[id] contains "context_too_small" if {
 # description: A drill or a forced fallback passes the preferred target by.
 # labels:
 #   id: routing.excluded.forced
-excluded[forced_out] contains "forced_fallback" if forced_out != ""
-
-# METADATA
-# title: No target
-# description: Why there is no candidate, empty when there is one.
-# labels:
-#   id: routing.no_target.none
-default no_target := ""
-
-# METADATA
-# title: No target
-# description: Why there is no candidate, empty when there is one.
-# labels:
-#   id: routing.no_target.unable
-no_target := "no_target_able" if {
-	count(scored) == 0
-} else := "every_target_held" if {
-	count(candidates) == 0
-}
+excluded[id] contains "forced_fallback" if some id, _ in forced_out
 
 # METADATA
 # title: Unable
@@ -249,24 +160,12 @@ unable[id] contains "not_served" if {
 # labels:
 #   id: routing.unable.need
 unable[id] contains reason if {
-	some need, true in input.request.needs
+	needs := input.request.needs
+	true in needs
+	some need, true in needs
 	reason := concat("", ["needs_", need])
 	some id in lacking[need]
 }
-
-# METADATA
-# title: Held now
-# description: Targets that live state takes out for this use case, with the reasons.
-# labels:
-#   id: routing.held_now.none
-default held_now := {}
-
-# METADATA
-# title: Held now
-# description: Targets that live state takes out for this use case, with the reasons.
-# labels:
-#   id: routing.held_now
-held_now := held[input.request.use_case]
 
 # The rules below don't read the request: they are evaluated once per snapshot.
 
@@ -297,20 +196,56 @@ holds(live, use_case) := {reason |
 }
 
 # METADATA
-# title: Rows
-# description: What scoring reads of each target, live figures included.
+# title: Modes
+# description: Streamed requests are scored on their first content, others on the whole.
 # labels:
-#   id: routing.rows
-rows := [object.union(row, {
-	"success": live.success_permille * config.weights.success,
-	"wait": {
-		"total": live.p95_ms * config.weights.latency,
-		"first": live.first_token_p95_ms * config.weights.latency,
-	},
-}) |
-	some id, row in fixed
+#   id: routing.modes
+modes := {true: "first", false: "total"}
+
+# METADATA
+# title: Prepared
+# description: The rows of the latency budgets that most requests have.
+# labels:
+#   id: routing.prepared
+prepared[mode][budget] := rows_for(mode, budget) if {
+	some mode in ["total", "first"]
+	some budget in config.prepared_budgets_ms
+}
+
+# METADATA
+# title: Rows for a budget
+# description: |
+#   Per target [id, -order, context, price, fit by task, success, latency, nominal success and latency].
+# labels:
+#   id: routing.rows_for
+rows_for(mode, budget) := [row |
+	some id, target in fixed
 	live := data.live[id]
+	row := [
+		id, target.behind, target.context, target.cents, target.fit,
+		live.success_permille * config.weights.success,
+		latency(live[waits[mode]], budget),
+		target.success + latency(target.wait_ms, budget),
+	]
 ]
+
+# METADATA
+# title: Latency
+# description: The full weight for an answer at once, none for one that takes the whole budget.
+# labels:
+#   id: routing.latency
+latency(wait_ms, budget) := max([0, weight - ((share - (share % whole)) / whole)]) if {
+	weight := config.weights.latency
+	whole := max([1, budget])
+	share := wait_ms * weight
+}
+
+# METADATA
+# title: Waits
+# description: The live figure that each mode is scored on.
+# labels:
+#   id: routing.waits
+waits := {"total": "p95_ms", "first": "first_token_p95_ms"}
 
 # METADATA
 # title: Fixed
@@ -318,7 +253,6 @@ rows := [object.union(row, {
 # labels:
 #   id: routing.fixed
 fixed[id] := {
-	"id": id,
 	"behind": 0 - target.order,
 	"context": target.context_tokens,
 	"cents": cents(target.price),
@@ -326,9 +260,8 @@ fixed[id] := {
 		some task in config.tasks
 		points := object.get(config.fit, [target.family, task], config.fit_unknown) * config.weights.fit
 	},
-	"nominal_success": config.nominal.success_permille * config.weights.success,
-	"nominal_wait": object.get(config.nominal.p95_ms, target.family, config.nominal.p95_unknown_ms) *
-		config.weights.latency,
+	"success": config.nominal.success_permille * config.weights.success,
+	"wait_ms": object.get(config.nominal.p95_ms, target.family, config.nominal.p95_unknown_ms),
 } if {
 	some id, target in data.targets
 }

@@ -25,6 +25,7 @@ const (
 // reader reads the fields of one object and keeps the first mistake.
 type reader struct {
 	object ast.Object
+	words  *vocabulary // nil: none
 	what   string
 	left   int // fields not read yet
 	err    error
@@ -45,7 +46,7 @@ func (r *reader) fail(format string, args ...any) {
 }
 
 func (r *reader) field(name string) *ast.Term {
-	t := r.object.Get(ast.InternedTerm(name))
+	t := r.object.Get(r.words.word(name))
 	if t == nil {
 		r.fail("%s has no field %q", r.what, name)
 		return nil
@@ -165,8 +166,9 @@ func texts(t *ast.Term) ([]string, bool) {
 }
 
 // decodePlan reads routing's answer and holds it to its contract.
-func decodePlan(t *ast.Term, c *core.Catalog) (*core.Plan, error) {
+func decodePlan(t *ast.Term, c *core.Catalog, words *vocabulary) (*core.Plan, error) {
 	r := newReader("plan", t)
+	r.words = words
 	p := &core.Plan{
 		Preferred: r.text("preferred"), NoTarget: r.text("no_target"),
 		PauseBeforeVendorSwitchMS: r.number("pause_before_vendor_switch_ms", 0, maxStepMS),
@@ -182,22 +184,23 @@ func decodePlan(t *ast.Term, c *core.Catalog) (*core.Plan, error) {
 	if (len(ranked) == 0) != (p.NoTarget != "") {
 		return nil, errors.New("plan: no_target says why there is no ranked target, and is empty when there is one")
 	}
-	step, next, err := decodeLimits(p, limits)
+	step, next, err := decodeLimits(p, limits, words)
 	if err != nil {
 		return nil, err
 	}
 	if err := rank(p, ranked, step, next, c); err != nil {
 		return nil, err
 	}
-	if err := decodeExcluded(p, excluded, c); err != nil {
+	if err := decodeExcluded(p, excluded, c, words); err != nil {
 		return nil, err
 	}
-	return p, decodeScores(p, scores)
+	return p, decodeScores(p, scores, words)
 }
 
 // decodeLimits returns the settings of the first and of the later steps.
-func decodeLimits(p *core.Plan, t *ast.Term) (first, next core.Step, err error) {
+func decodeLimits(p *core.Plan, t *ast.Term, words *vocabulary) (first, next core.Step, err error) {
 	r := newReader("plan.limits", t)
+	r.words = words
 	p.Limits = core.Limits{
 		MaxHops: r.number("max_hops", 0, maxHops), MaxAttempts: r.number("max_attempts", 1, maxAttempts),
 		TotalMS: r.number("total_ms", 1, maxTotalMS),
@@ -227,7 +230,7 @@ func rank(p *core.Plan, ranked []string, step, next core.Step, c *core.Catalog) 
 }
 
 // decodeExcluded lists the other targets in the catalog's order.
-func decodeExcluded(p *core.Plan, t *ast.Term, c *core.Catalog) error {
+func decodeExcluded(p *core.Plan, t *ast.Term, c *core.Catalog, words *vocabulary) error {
 	o, ok := t.Value.(ast.Object)
 	if !ok {
 		return fmt.Errorf("plan: excluded is %s, not an object", ast.ValueName(t.Value))
@@ -237,7 +240,7 @@ func decodeExcluded(p *core.Plan, t *ast.Term, c *core.Catalog) error {
 	for i := range c.Targets {
 		id := c.Targets[i].ID
 		ranked := isRanked(p, id)
-		why := o.Get(ast.StringTerm(id))
+		why := o.Get(words.word(id))
 		switch {
 		case why == nil && ranked:
 			continue
@@ -260,14 +263,14 @@ func decodeExcluded(p *core.Plan, t *ast.Term, c *core.Catalog) error {
 }
 
 // decodeScores reads the scores of the ranked targets, in their order.
-func decodeScores(p *core.Plan, t *ast.Term) error {
+func decodeScores(p *core.Plan, t *ast.Term, words *vocabulary) error {
 	o, ok := t.Value.(ast.Object)
 	if !ok {
 		return fmt.Errorf("plan: scores is %s, not an object", ast.ValueName(t.Value))
 	}
 	p.Scores = make([]core.Score, 0, len(p.Steps))
 	for i := range p.Steps {
-		terms := o.Get(ast.StringTerm(p.Steps[i].Target))
+		terms := o.Get(words.word(p.Steps[i].Target))
 		if terms == nil {
 			continue
 		}

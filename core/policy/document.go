@@ -89,24 +89,52 @@ func nowPairs(t time.Time) []pair {
 	}
 }
 
-// vocabulary holds the keys of a request's facts, made once: building them for
-// every request would cost a quarter of its allocations.
+// vocabulary holds the terms that inputs and answers are made of, so that they
+// are made once and not for every request. It is immutable once filled.
 type vocabulary struct {
-	request, useCase, task, priority, audience, quality, budget, input, output, stream *ast.Term
-	model, target, class, needs, drill, forced, language, affinity                     *ast.Term
-	noNeeds                                                                            *ast.Term
+	words   map[string]*ast.Term
+	noNeeds *ast.Term
 }
 
-func newVocabulary() *vocabulary {
-	t := ast.StringTerm
-	return &vocabulary{
-		request: t("request"), useCase: t("use_case"), task: t("task"), priority: t("priority"),
-		audience: t("audience"), quality: t("quality"), budget: t("latency_budget_ms"), input: t("input_tokens"),
-		output: t("max_tokens"), stream: t("stream"), model: t("model"), target: t("target"),
-		class: t("tenant_class"), needs: t("needs"), drill: t("drill"), forced: t("force_fallback"),
-		language: t("language"), affinity: t("affinity_target"),
-		noNeeds: object(needsPairs(core.Needs{})...),
+func newVocabulary(c *core.Catalog, more ...string) *vocabulary {
+	v := &vocabulary{words: map[string]*ast.Term{}, noNeeds: object(needsPairs(core.Needs{})...)}
+	v.learn("request", "use_case", "task", "priority", "audience", "quality", "latency_budget_ms", "input_tokens",
+		"max_tokens", "stream", "model", "target", "tenant_class", "needs", "drill", "force_fallback", "language",
+		"affinity_target", "")
+	v.learn("ranked", "excluded", "scores", "preferred", "no_target", "limits", "pause_before_vendor_switch_ms",
+		"allow_continuation", "allow_hedge", "max_hops", "max_attempts", "total_ms", "first_content_ms", "next_content_ms", "idle_ms")
+	for _, t := range core.Tasks() {
+		v.learn(string(t))
 	}
+	for _, a := range core.Audiences() {
+		v.learn(string(a))
+	}
+	for _, q := range core.Qualities() {
+		v.learn(string(q))
+	}
+	for i := range c.Targets {
+		v.learn(c.Targets[i].ID, c.Targets[i].Model)
+	}
+	v.learn(core.Languages()...)
+	v.learn(more...)
+	return v
+}
+
+func (v *vocabulary) learn(words ...string) {
+	for _, w := range words {
+		v.words[w] = ast.StringTerm(w)
+	}
+}
+
+// word is the term of a text: a shared one if it is known. A nil vocabulary
+// knows none.
+func (v *vocabulary) word(s string) *ast.Term {
+	if v != nil {
+		if t := v.words[s]; t != nil {
+			return t
+		}
+	}
+	return ast.StringTerm(s)
 }
 
 // facts is the input of routing.
@@ -115,23 +143,24 @@ func (v *vocabulary) facts(f *core.Facts) *ast.Term {
 	if f.Needs != (core.Needs{}) {
 		needs = object(needsPairs(f.Needs)...)
 	}
-	return object(pair{v.request, object(
-		pair{v.useCase, ast.StringTerm(f.UseCase)},
-		pair{v.task, ast.StringTerm(string(f.Task))},
-		pair{v.priority, ast.IntNumberTerm(f.Priority)},
-		pair{v.audience, ast.StringTerm(string(f.Audience))},
-		pair{v.quality, ast.StringTerm(string(f.Quality))},
-		pair{v.budget, ast.IntNumberTerm(f.LatencyBudgetMS)},
-		pair{v.input, ast.IntNumberTerm(f.InputTokens)},
-		pair{v.output, ast.IntNumberTerm(f.MaxTokens)},
-		pair{v.stream, ast.InternedTerm(f.Stream)},
-		pair{v.model, ast.StringTerm(f.Model)},
-		pair{v.target, ast.StringTerm(f.Target)},
-		pair{v.class, ast.StringTerm(f.TenantClass)},
-		pair{v.needs, needs},
-		pair{v.drill, ast.InternedTerm(f.Drill)},
-		pair{v.forced, ast.InternedTerm(f.ForceFallback)},
-		pair{v.language, ast.StringTerm(f.Language)},
-		pair{v.affinity, ast.StringTerm(f.AffinityTarget)},
+	w := v.word
+	return object(pair{w("request"), object(
+		pair{w("use_case"), w(f.UseCase)},
+		pair{w("task"), w(string(f.Task))},
+		pair{w("priority"), ast.IntNumberTerm(f.Priority)},
+		pair{w("audience"), w(string(f.Audience))},
+		pair{w("quality"), w(string(f.Quality))},
+		pair{w("latency_budget_ms"), ast.IntNumberTerm(f.LatencyBudgetMS)},
+		pair{w("input_tokens"), ast.IntNumberTerm(f.InputTokens)},
+		pair{w("max_tokens"), ast.IntNumberTerm(f.MaxTokens)},
+		pair{w("stream"), ast.InternedTerm(f.Stream)},
+		pair{w("model"), w(f.Model)},
+		pair{w("target"), w(f.Target)},
+		pair{w("tenant_class"), w(f.TenantClass)},
+		pair{w("needs"), needs},
+		pair{w("drill"), ast.InternedTerm(f.Drill)},
+		pair{w("force_fallback"), ast.InternedTerm(f.ForceFallback)},
+		pair{w("language"), w(f.Language)},
+		pair{w("affinity_target"), w(f.AffinityTarget)},
 	)})
 }

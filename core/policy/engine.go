@@ -44,7 +44,7 @@ type limits struct {
 }
 
 func newEngine(revision string, c *core.Catalog, p *program, config *ast.Term, l limits) *engine {
-	e := &engine{revision: revision, catalog: c, program: p, words: newVocabulary(), limits: l}
+	e := &engine{revision: revision, catalog: c, program: p, words: newVocabulary(c), limits: l}
 	entry := ast.MustParseRef("data." + entryRouting)
 	e.plan = p.queries[entryRouting]
 	hoists, keyed := p.hoists(entry)
@@ -157,7 +157,7 @@ func (e *engine) evaluate(p *picture, f *core.Facts) (*core.Plan, *Failure) {
 		}
 		return nil, e.failure(code, message, loc, m)
 	}
-	plan, err := decodePlan(answer, e.catalog)
+	plan, err := decodePlan(answer, e.catalog, e.words)
 	if err != nil {
 		return nil, e.failure(CodeContract, err.Error(), nil, m)
 	}

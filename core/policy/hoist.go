@@ -225,3 +225,17 @@ func (c *hoistCache) Get(ref ast.Ref) (*ast.Term, bool) {
 	}
 	return c.VirtualCache.Get(ref)
 }
+
+// dotted is the constant beginning of a reference, with dots.
+func dotted(r ast.Ref) string {
+	var b strings.Builder
+	b.WriteString(r[0].Value.String())
+	for _, t := range r[1:] {
+		s, ok := t.Value.(ast.String)
+		if !ok {
+			break
+		}
+		b.WriteString("." + string(s))
+	}
+	return b.String()
+}
