@@ -19,11 +19,11 @@ const pricesAsOf = "2026-11-30"
 func FromEnvironment(env LookupFunc) ([]core.Provider, []core.Target) {
 	var providers []core.Provider
 	var targets []core.Target
-	if key, _ := env(AnthropicKeyVariable); key != "" {
+	if key, set := env(AnthropicKeyVariable); set && key != "" {
 		providers = append(providers, provider("anthropic", core.WireAnthropic, "https://api.anthropic.com", key))
 		targets = append(targets, anthropicTargets()...)
 	}
-	if key, _ := env(OpenAIKeyVariable); key != "" {
+	if key, set := env(OpenAIKeyVariable); set && key != "" {
 		providers = append(providers, provider("openai", core.WireOpenAI, "https://api.openai.com", key))
 		targets = append(targets, openAITargets()...)
 	}

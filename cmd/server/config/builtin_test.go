@@ -64,8 +64,7 @@ func TestSimulated_IsLabelledAndServesTheSameTargets(t *testing.T) {
 // The long-prompt price counts for the whole request (wire.md 5).
 func TestBuiltinPrices_LongPrompts(t *testing.T) {
 	t.Parallel()
-	_, targets := config.Simulated("http://127.0.0.1:1", "http://127.0.0.1:2")
-	c, err := core.NewCatalog([]core.Provider{{ID: "anthropic"}, {ID: "openai"}}, targets)
+	c, err := core.NewCatalog(config.Simulated("http://127.0.0.1:1", "http://127.0.0.1:2"))
 	if err != nil {
 		t.Fatalf("NewCatalog: %v", err)
 	}
