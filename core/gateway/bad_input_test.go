@@ -160,6 +160,7 @@ func TestBadInput_OtherPaths(t *testing.T) {
 	}{
 		{"unknown path", "POST", "/v1/v1/messages", nil, core.WireOpenAI, 404, []string{"did you mean /v1/messages?", "base URL"}},
 		{"unknown path of an Anthropic client", "POST", "/v1/massages", []string{"Anthropic-Version", "2026-10-21"}, core.WireAnthropic, 404, []string{"/v1/messages"}},
+		{"Responses API", "POST", "/v1/responses", nil, core.WireOpenAI, 404, []string{"/v1/chat/completions"}},
 		{"root", "GET", "/", nil, core.WireOpenAI, 404, []string{"base URL"}},
 		{"models are read", "POST", "/v1/models", nil, core.WireOpenAI, 405, []string{"GET"}},
 		{"health is read", "DELETE", "/health", nil, core.WireOpenAI, 405, []string{"GET"}},

@@ -63,9 +63,10 @@ func (x *exchange) receive() *core.Error {
 	_ = x.reply.control.SetReadDeadline(x.g.cfg.Clock.Wall().Add(readTimeout))
 	var err error
 	x.body, err = readAll(x.body, x.r.Body, x.r.ContentLength, limit)
-	if errors.Is(err, errTooLong) {
+	if errors.Is(err, errTooLong) && x.r.Header.Get("Expect") == "" {
 		// Most clients look for an answer only after they have sent everything,
-		// so a body that is a little too long is read to its end.
+		// so a body that is a little too long is read to its end. One that asked
+		// first need not send it.
 		_, _ = io.CopyN(io.Discard, x.r.Body, limit)
 	}
 	_ = x.reply.control.SetReadDeadline(time.Time{})

@@ -109,6 +109,10 @@ func (x *exchange) interpret(path string) *core.Error {
 	if err := x.format.Peek(x.body, &x.peek); err != nil {
 		return peekRefusal(err)
 	}
+	if x.peek.Responses {
+		return badRequest("the body has \"input\" and no \"messages\", which is the Responses API's form: " +
+			"set the client to Chat Completions, or send messages")
+	}
 	x.beta = x.r.URL.RawQuery != "" && x.r.URL.Query().Get("beta") == "true"
 	x.req.Path = path
 	return x.ask()

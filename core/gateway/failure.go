@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"net/http"
 	"strconv"
 
 	"github.com/spillway-llm/spillway/core"
@@ -26,21 +27,21 @@ func (x *exchange) fail(err error) int {
 		told.Tried = nil // the chain is not everybody's business (R11.1)
 	}
 	d.Disclosed = core.Disclosed{Detail: detail}
-	if x.reply.began() {
-		// A proper error event, never a silent or synthetic end (R6.2).
-		x.out = x.format.AppendErrorEvent(x.out[:0], &told, d.ID)
-		_ = x.reply.end(x.out)
-		return 200
-	}
-	body, status := x.format.AppendError(x.out[:0], &told, d.ID)
-	x.out = body
 	n := notice{decision: d.ID, idHeader: requestIDHeader(x.format)}
 	if detail == core.DetailAdmin {
-		n.policy, n.circuits = d.Revision, circuitsText(d)
-		n.attempts = failedAttemptsText(d)
+		n.policy, n.circuits, n.attempts = d.Revision, circuitsText(d), failedAttemptsText(d)
 	}
 	x.reply.announce(n)
-	if x.reply.refuse(status, e, len(d.Attempts), body) != nil {
+	body, status := x.format.AppendError(x.out[:0], &told, d.ID)
+	x.out = body
+	sent, err := x.reply.refuse(status, e, len(d.Attempts), body)
+	if !sent {
+		// A proper error event, never a silent or synthetic end (R6.2).
+		status = http.StatusOK
+		x.out = x.format.AppendErrorEvent(x.out[:0], &told, d.ID)
+		err = x.reply.end(x.out)
+	}
+	if err != nil {
 		return statusCallerGone
 	}
 	return status

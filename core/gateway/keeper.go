@@ -67,5 +67,5 @@ func (r *reply) due() bool {
 		return false
 	}
 	defer r.mu.Unlock()
-	return !r.closed && r.quiet(r.clock.Mono())
+	return !r.over && r.quiet(r.clock.Mono())
 }

@@ -109,3 +109,15 @@ func TestOpenAI_ErrorAfterContent(t *testing.T) {
 		})
 	}
 }
+
+// TestOpenAI_ResponsesBody holds that a client in the wrong mode is told so.
+func TestOpenAI_ResponsesBody(t *testing.T) {
+	t.Parallel()
+	v := newVendor(t, says(200, chatAnswer))
+	r := openAIRig(t, v)
+	got := r.ask(t, "/v1/chat/completions", `{"model":"gpt","input":"hi"}`)
+	checkError(t, core.WireOpenAI, got, 400, "Responses", "messages")
+	if v.count() != 0 {
+		t.Error("it reached the vendor")
+	}
+}

@@ -31,6 +31,10 @@ func wrongMethod(r *http.Request, allowed string) *core.Error {
 }
 
 func wrongPath(r *http.Request) *core.Error {
+	if r.URL.Path == "/v1/responses" {
+		return refusal(core.KindNotFound, http.StatusNotFound,
+			"the Responses API is not served here: set the client to Chat Completions, which is at %s", pathCompletions)
+	}
 	known := []string{pathMessages, pathCompletions, pathModels, pathPlan, "/health"}
 	hint := ""
 	if near := nearest(r.URL.Path, known, 1); len(near) > 0 {

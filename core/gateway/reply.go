@@ -29,7 +29,7 @@ type reply struct {
 	told    notice // what they told
 	begun   bool   // headers are out
 	content bool
-	closed  bool
+	over    bool          // no sign of life is wanted any more
 	last    time.Duration // of the last write, or of the beginning
 	limited time.Duration // when the write deadline was set last
 }
@@ -56,12 +56,16 @@ func (r *reply) whole(body []byte) error {
 	return r.send(http.StatusOK, body)
 }
 
-// refuse sends an error as the whole answer; it is not for streams that began.
-func (r *reply) refuse(status int, e *core.Error, attempts int, body []byte) error {
+// refuse sends an error as the whole answer. It does nothing and returns false
+// when the headers of a stream are out already.
+func (r *reply) refuse(status int, e *core.Error, attempts int, body []byte) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.begun {
+		return false, nil
+	}
 	adviseRetry(r.w.Header(), e, attempts)
-	return r.send(status, body)
+	return true, r.send(status, body)
 }
 
 // send writes headers and body, and flushes, so that all of it is out while the
@@ -70,9 +74,8 @@ func (r *reply) send(status int, body []byte) error {
 	h := r.headers()
 	h.set("Content-Type", "application/json")
 	h.set("Content-Length", strconv.Itoa(len(body)))
-	r.begun, r.told = true, r.notice
-	now := r.clock.Mono()
-	r.limit(now)
+	r.begun, r.over = true, true
+	r.limit(r.clock.Mono())
 	r.w.WriteHeader(status)
 	_, err := r.w.Write(body)
 	if err == nil {
@@ -81,8 +84,9 @@ func (r *reply) send(status int, body []byte) error {
 	return err
 }
 
-// events sends events of a stream that has content, in one write.
-func (r *reply) events(b []byte) error {
+// events sends events of a stream that has content, in one write. last says that
+// the end marker is among them.
+func (r *reply) events(b []byte, last bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.begun {
@@ -92,7 +96,7 @@ func (r *reply) events(b []byte) error {
 		// that failed since: what is new can only travel in a comment (R6.2).
 		b = append(sse.AppendComment(nil, r.notice.news()), b...)
 	}
-	r.content = true
+	r.content, r.over = true, last
 	return r.write(b)
 }
 
@@ -100,6 +104,7 @@ func (r *reply) events(b []byte) error {
 func (r *reply) end(b []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.over = true
 	return r.write(b)
 }
 
@@ -110,7 +115,7 @@ func (r *reply) ping() {
 		return // something is being written
 	}
 	defer r.mu.Unlock()
-	if r.closed || !r.quiet(r.clock.Mono()) {
+	if r.over || !r.quiet(r.clock.Mono()) {
 		return
 	}
 	var b []byte
@@ -129,13 +134,6 @@ func (r *reply) ping() {
 
 // quiet reports whether the caller heard nothing for long enough.
 func (r *reply) quiet(now time.Duration) bool { return now-r.last >= r.silence }
-
-// began reports whether the headers are out.
-func (r *reply) began() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.begun
-}
 
 // begin sends a stream's headers with the next write.
 func (r *reply) begin() {
@@ -174,7 +172,7 @@ func (r *reply) limit(now time.Duration) {
 func (r *reply) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed = true
+	r.over = true
 	if r.begun {
 		_ = r.control.SetWriteDeadline(time.Time{})
 	}

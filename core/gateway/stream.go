@@ -173,7 +173,7 @@ func (p *pump) flush() error {
 	if !p.content || len(p.x.out) == 0 {
 		return nil
 	}
-	err := p.x.reply.events(p.x.out)
+	err := p.x.reply.events(p.x.out, p.ended)
 	p.x.out = kept(p.x.out)
 	return p.x.sent(err)
 }
