@@ -98,17 +98,19 @@ func TestWholeRun(t *testing.T) {
 
 func TestFortyKindsDiffer(t *testing.T) {
 	t.Parallel()
-	seen := map[string]bool{}
+	seen, prompts := map[string]bool{}, map[string]bool{}
 	paths := map[string]int{}
 	for _, k := range fortyKinds() {
 		if !json.Valid(k.body) {
 			t.Errorf("body %s is no JSON", k.body)
 		}
 		seen[strings.Join(k.header, "\n")+string(k.body)] = true
+		_, prompt, _ := strings.Cut(string(k.body), `"messages"`)
+		prompts[prompt] = true
 		paths[k.path]++
 	}
-	if len(seen) != 40 || paths[claudePath] != 24 || paths[gptPath] != 16 {
-		t.Errorf("%d different kinds on %v, want 40 on both formats", len(seen), paths)
+	if len(seen) != 40 || len(prompts) != 40 || paths[claudePath] != 24 || paths[gptPath] != 16 {
+		t.Errorf("%d different kinds with %d prompts on %v, want 40 of each on both formats", len(seen), len(prompts), paths)
 	}
 }
 

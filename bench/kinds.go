@@ -38,17 +38,19 @@ const bodySize = 2048
 
 // oneKind is the plainest request, again and again: its decision is always remembered.
 func oneKind(stream bool) []kind {
-	return []kind{newKind(models()[1], 1024, bodySize, stream, nil)}
+	return []kind{newKind(0, models()[1], 1024, bodySize, stream, nil)}
 }
 
 // fortyKinds differ in model, task, quality, priority, latency budget, output
-// limit and size, so that each is decided by itself.
+// limit and size, so that each is decided by itself. Each has a prompt of its
+// own: one conversation that changed its model with every request would be tied
+// to another target each time, and so be many kinds.
 func fortyKinds() []kind {
 	tasks := []string{"simple", "complex", "creative", "code"}
 	qualities := []string{"cost", "balanced", "quality"}
 	kinds := make([]kind, 0, 40)
 	for i := range 40 {
-		kinds = append(kinds, newKind(models()[i%5], 256<<(i%3), bodySize/2+(i%4)*bodySize/3, false, []string{
+		kinds = append(kinds, newKind(i, models()[i%5], 256<<(i%3), bodySize/2+(i%4)*bodySize/3, false, []string{
 			"Spillway-Task: " + tasks[i/5%4],
 			"Spillway-Quality: " + qualities[i%3],
 			fmt.Sprintf("Spillway-Priority: %d", i*3%11),
@@ -58,7 +60,7 @@ func fortyKinds() []kind {
 	return kinds
 }
 
-func newKind(m model, maxTokens, size int, stream bool, header []string) kind {
+func newKind(number int, m model, maxTokens, size int, stream bool, header []string) kind {
 	limit := "max_tokens"
 	if m.path == gptPath {
 		limit = "max_completion_tokens"
@@ -70,7 +72,7 @@ func newKind(m model, maxTokens, size int, stream bool, header []string) kind {
 	if stream {
 		b.WriteString(`"stream":true,`)
 	}
-	b.WriteString(`"messages":[{"role":"user","content":"`)
+	fmt.Fprintf(&b, `"messages":[{"role":"user","content":"Question %d. `, number)
 	for b.Len() < size {
 		b.WriteString("Why does water find another way around what stands in it? ")
 	}

@@ -33,7 +33,7 @@ type options struct {
 	rounds, repeats                         int
 	window, warmup                          time.Duration
 	rate                                    int
-	pooled, gate                            bool
+	pooled, gate, keep                      bool
 	only                                    string
 }
 
@@ -53,6 +53,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.rate, "rate", 500, "requests per second of the open loop")
 	f.BoolVar(&o.pooled, "pool", false, "let the proxy reuse its copy buffers: the stricter baseline")
 	f.BoolVar(&o.gate, "gate", false, "fail when a ratio is over its limit")
+	f.BoolVar(&o.keep, "keep", false, "keep the server's database and say where it is")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}

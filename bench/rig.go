@@ -32,6 +32,7 @@ type rig struct {
 	vendor         *process.Process
 	vendorAddr     string
 	proxy, gateway subject
+	keep           bool
 	repeats        int // how many measurements may still be taken again
 }
 
@@ -41,7 +42,7 @@ func newRig(o options) (*rig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder: %w", err)
 	}
-	r := &rig{folder: folder, repeats: o.repeats}
+	r := &rig{folder: folder, repeats: o.repeats, keep: o.keep}
 	if err := r.start(o); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
@@ -94,7 +95,12 @@ func (r *rig) close() error {
 			errs = append(errs, p.Stop())
 		}
 	}
-	return errors.Join(append(errs, os.RemoveAll(r.folder))...)
+	if r.keep {
+		fmt.Fprintln(os.Stderr, "bench: kept", r.folder)
+	} else {
+		errs = append(errs, os.RemoveAll(r.folder))
+	}
+	return errors.Join(errs...)
 }
 
 // config is the gateway's configuration: two providers at the mock, and prices,
