@@ -13,7 +13,6 @@ func (e *encoder) decision(d *core.Decision) {
 	e.b = append(e.b, '{')
 	e.text("outcome", d.Outcome.String())
 	e.text("situation", d.Situation.String())
-	e.number("at_us", d.At.UnixMicro())
 	e.textIf("caller_key", d.KeyID)
 	e.textIf("tenant", d.Tenant)
 	e.text("wire", string(d.Wire))

@@ -12,8 +12,8 @@ import (
 const (
 	defaultLimit = 50
 	maxLimit     = 500
-	// longestRequest bounds how long after its arrival a decision is recorded
-	// (10 min, R3.1, with room).
+	// longestRequest bounds how long after its arrival, which is its time, a
+	// decision is recorded (10 min, R3.1, with room).
 	longestRequest = 15 * time.Minute
 
 	// notable is the condition of the index events_notable, word for word:
@@ -63,11 +63,20 @@ func (q *query) where() string {
 	return "WHERE kind = 'decision' AND " + strings.Join(q.terms, " AND ")
 }
 
-func newQuery(f *audit.Filter) *query {
+func (db *DB) newQuery(ctx context.Context, f audit.Filter) (*query, error) {
+	if err := db.span(ctx, &f); err != nil {
+		return nil, err
+	}
 	q := &query{}
 	q.add("seq > ?", f.After)
 	if f.Before > 0 {
 		q.add("seq < ?", f.Before)
+	}
+	if !f.From.IsZero() {
+		q.add("at_us >= ?", f.From.UnixMicro())
+	}
+	if !f.To.IsZero() {
+		q.add("at_us < ?", f.To.UnixMicro())
 	}
 	q.outcome(f.Outcome)
 	if f.Degraded {
@@ -81,18 +90,28 @@ func newQuery(f *audit.Filter) *query {
 	q.has("answered_by", f.Target)
 	q.has("revision", f.Revision)
 	q.has("caller_key", f.KeyID)
-	if f.Query != "" {
-		like := "%" + likeEscape(f.Query) + "%"
-		q.add(`(id LIKE ? ESCAPE '\' OR body ->> '$.facts.model' LIKE ? ESCAPE '\'
-			OR body ->> '$.answer_model' LIKE ? ESCAPE '\' OR body ->> '$.tags' LIKE ? ESCAPE '\')`, like, like, like, like)
+	return q, db.text(ctx, q, f.Query)
+}
+
+// text adds the search for a piece of text. A whole id is looked up instead:
+// pasting one is the commonest search, and it must not walk the table.
+func (db *DB) text(ctx context.Context, q *query, text string) error {
+	if text == "" {
+		return nil
 	}
-	if !f.From.IsZero() {
-		q.add("body ->> '$.at_us' >= ?", f.From.UnixMicro())
+	var seq int64
+	err := db.readers.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events WHERE kind = 'decision' AND id = ?", text).Scan(&seq)
+	if err != nil {
+		return err
 	}
-	if !f.To.IsZero() {
-		q.add("body ->> '$.at_us' < ?", f.To.UnixMicro())
+	if seq > 0 {
+		q.add("seq = ?", seq)
+		return nil
 	}
-	return q
+	like := "%" + likeEscape(text) + "%"
+	q.add(`(id LIKE ? ESCAPE '\' OR body ->> '$.facts.model' LIKE ? ESCAPE '\'
+		OR body ->> '$.answer_model' LIKE ? ESCAPE '\' OR body ->> '$.tags' LIKE ? ESCAPE '\')`, like, like, like, like)
+	return nil
 }
 
 func (q *query) outcome(outcome string) {
@@ -113,30 +132,31 @@ func (q *query) outcome(outcome string) {
 }
 
 // span narrows a search in time to sequence numbers, because times have no
-// index: rows are nearly in the order of at_us, so that two binary searches
-// find the ends, and the exact comparison is left to the query.
-func (db *DB) span(ctx context.Context, f audit.Filter) (audit.Filter, error) {
+// index. Rows are in the order in which requests ended, and their times are when
+// those arrived: so a binary search is off by a request's length at most, and
+// the exact comparison is left to the query.
+func (db *DB) span(ctx context.Context, f *audit.Filter) error {
 	if !f.From.IsZero() {
-		seq, err := db.seqAt(ctx, f.From.Add(-time.Minute))
+		seq, err := db.seqAt(ctx, f.From.Add(-longestRequest))
 		if err != nil {
-			return f, err
+			return err
 		}
 		f.After = max(f.After, seq-1)
 	}
 	if !f.To.IsZero() {
 		seq, err := db.seqAt(ctx, f.To.Add(longestRequest))
 		if err != nil {
-			return f, err
+			return err
 		}
 		if f.Before == 0 || seq < f.Before {
 			f.Before = seq
 		}
 	}
-	return f, nil
+	return nil
 }
 
-// seqAt returns the first sequence number whose time is not before t, one past
-// the last if there is none.
+// seqAt returns a sequence number whose time is not before t while that of the
+// one before it is; one past the last if there is none.
 func (db *DB) seqAt(ctx context.Context, t time.Time) (int64, error) {
 	var low, high int64 // the answer lies in low..high
 	err := db.readers.QueryRowContext(ctx,

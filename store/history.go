@@ -17,7 +17,6 @@ import (
 type decisionBody struct {
 	Outcome        string          `json:"outcome"`
 	Situation      string          `json:"situation"`
-	AtUS           int64           `json:"at_us"`
 	CallerKey      string          `json:"caller_key"`
 	Tenant         string          `json:"tenant"`
 	Wire           string          `json:"wire"`
@@ -45,14 +44,14 @@ type disclosedBody struct {
 	Text   string `json:"text"`
 }
 
-func decodeDecision(seq int64, id, body string) (audit.Decision, decisionBody, error) {
+func decodeDecision(seq, at int64, id, body string) (audit.Decision, decisionBody, error) {
 	var b decisionBody
 	if err := json.Unmarshal([]byte(body), &b); err != nil {
 		return audit.Decision{}, b, fmt.Errorf("row %d: %w", seq, err)
 	}
 	f := &b.Facts
 	return audit.Decision{
-		Seq: seq, ID: id, At: fromMicros(b.AtUS), UseCase: f.UseCase, Audience: string(f.Audience),
+		Seq: seq, ID: id, At: fromMicros(at), UseCase: f.UseCase, Audience: string(f.Audience),
 		KeyID: b.CallerKey, Tenant: b.Tenant, Wire: b.Wire, Asked: f.Model, Target: b.AnsweredBy,
 		Outcome: b.Outcome, Status: b.Status, Situation: b.Situation, Level: b.Level, Revision: b.Revision,
 		Source: b.Source, Attempts: b.Attempts, Skips: b.Skips, Cost: b.Cost, CostKnown: b.CostKnown,
@@ -71,24 +70,23 @@ func (db *DB) Decisions(ctx context.Context, f audit.Filter) ([]audit.Decision, 
 }
 
 func (db *DB) decisions(ctx context.Context, f audit.Filter) (list []audit.Decision, err error) {
-	f, err = db.span(ctx, f)
+	q, err := db.newQuery(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	q := newQuery(&f)
-	rows, err := db.readers.QueryContext(ctx, "SELECT seq, id, body "+q.from()+" "+q.where()+" ORDER BY seq DESC LIMIT ?",
+	rows, err := db.readers.QueryContext(ctx, "SELECT seq, at_us, id, body "+q.from()+" "+q.where()+" ORDER BY seq DESC LIMIT ?",
 		append(q.args, limitOf(f.Limit))...)
 	if err != nil {
 		return nil, err
 	}
 	defer closeRows(rows, &err)
 	for rows.Next() {
-		var seq int64
+		var seq, at int64
 		var id, body string
-		if err := rows.Scan(&seq, &id, &body); err != nil {
+		if err := rows.Scan(&seq, &at, &id, &body); err != nil {
 			return nil, err
 		}
-		d, _, err := decodeDecision(seq, id, body)
+		d, _, err := decodeDecision(seq, at, id, body)
 		if err != nil {
 			return nil, err
 		}
@@ -104,11 +102,10 @@ const maxCount = 1000
 // 1,000. f.Before and f.Limit are ignored.
 func (db *DB) CountSince(ctx context.Context, f audit.Filter) (int, error) {
 	f.Before = 0
-	f, err := db.span(ctx, f)
+	q, err := db.newQuery(ctx, f)
 	if err != nil {
 		return 0, fmt.Errorf("count decisions: %w", err)
 	}
-	q := newQuery(&f)
 	var n int
 	err = db.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 "+q.from()+" "+q.where()+" ORDER BY seq DESC LIMIT ?)",
 		append(q.args, maxCount)...).Scan(&n)
@@ -132,14 +129,14 @@ func (db *DB) Decision(ctx context.Context, id string) (audit.Detail, error) {
 }
 
 func (db *DB) decision(ctx context.Context, id string) (audit.Detail, error) {
-	var seq int64
+	var seq, at int64
 	var body string
-	err := db.readers.QueryRowContext(ctx, "SELECT seq, body FROM events WHERE kind = 'decision' AND id = ? ORDER BY seq LIMIT 1", id).
-		Scan(&seq, &body)
+	err := db.readers.QueryRowContext(ctx, "SELECT seq, at_us, body FROM events WHERE kind = 'decision' AND id = ? ORDER BY seq LIMIT 1", id).
+		Scan(&seq, &at, &body)
 	if err != nil {
 		return audit.Detail{}, err
 	}
-	row, b, err := decodeDecision(seq, id, body)
+	row, b, err := decodeDecision(seq, at, id, body)
 	if err != nil {
 		return audit.Detail{}, err
 	}

@@ -219,7 +219,7 @@ func (db *DB) Record(ev core.Event) {
 	case *core.Decision:
 		e.decision(ev)
 		db.mail.put(record{
-			at: ev.At.Add(ev.Duration).UnixMicro(), kind: kindDecision, snapshot: ev.Snapshot, plan: ev.Plan,
+			at: ev.At.UnixMicro(), kind: kindDecision, snapshot: ev.Snapshot, plan: ev.Plan,
 		}, ev.ID, e.b)
 	case *core.PolicyChange:
 		if !db.activated.covers(ev) {

@@ -2,7 +2,7 @@
 -- explains every field. Nothing here is ever changed or deleted by hand.
 CREATE TABLE events (
   seq   INTEGER PRIMARY KEY, -- 1, 2, 3 … without a gap
-  at_us INTEGER NOT NULL,    -- when it was complete, microseconds since 1970 UTC
+  at_us INTEGER NOT NULL,    -- when it happened, for a decision when the request arrived; microseconds since 1970 UTC
   kind  TEXT    NOT NULL,    -- 'decision', 'transition', 'cooldown', …
   id    TEXT    NOT NULL,    -- the decision's id, otherwise what it is about
   body  TEXT    NOT NULL,    -- JSON

@@ -3,7 +3,7 @@
 CREATE VIEW v_decisions AS
 SELECT
   e.id,
-  strftime('%Y-%m-%d %H:%M:%f', (e.body ->> '$.at_us') / 1000000.0, 'unixepoch') AS at_utc,
+  strftime('%Y-%m-%d %H:%M:%f', e.at_us / 1000000.0, 'unixepoch') AS at_utc,
   e.body ->> '$.caller_key' AS caller_key,
   e.body ->> '$.tenant' AS tenant,
   e.body ->> '$.facts.audience' AS audience,
@@ -49,7 +49,7 @@ CREATE VIEW v_attempts AS
 SELECT
   e.id AS decision,
   strftime('%Y-%m-%d %H:%M:%f',
-    ((e.body ->> '$.at_us') + 1000 * (a.value ->> '$.start_ms')) / 1000000.0, 'unixepoch') AS at_utc,
+    (e.at_us + 1000 * (a.value ->> '$.start_ms')) / 1000000.0, 'unixepoch') AS at_utc,
   e.body ->> '$.facts.use_case' AS use_case,
   a.value ->> '$.number' AS number,
   a.value ->> '$.step' AS step,
