@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spillway-llm/spillway/core"
 )
@@ -155,6 +156,14 @@ func (p page) budget(t targetRow) string {
 		return p.T("budget.empty")
 	}
 	return p.T("budget.left", p.Permille(t.Budget), strconv.Itoa(int(t.BudgetTokens)))
+}
+
+// unusable says why a target is out of service.
+func (p page) unusable(why string) string {
+	if kind, ok := strings.CutPrefix(why, "key out of service: "); ok {
+		return p.T("unusable.key", p.Word("kind", kind))
+	}
+	return p.Word("unusable", why)
 }
 
 func (p page) instead(i instead) string {
