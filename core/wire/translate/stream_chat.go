@@ -24,6 +24,9 @@ func (s *chatStream) event(dst []byte, ev *sse.Event) ([]byte, *core.Error) {
 	if len(name) == 0 {
 		name = walk.Bytes(walk.Get(ev.Data, "type"))
 	}
+	if s.head == nil && (string(name) == "content_block_delta" || string(name) == "message_stop") {
+		return dst, unfit("message_start=absent") // nothing can go on without a name
+	}
 	switch string(name) {
 	case "message_start":
 		s.start(walk.Get(ev.Data, "message"))
