@@ -187,6 +187,23 @@ func TestCrossVendor_CutAfterContent(t *testing.T) {
 	})
 }
 
+// TestCrossVendor_UntranslatableAnswer holds that an answer which the caller's
+// format can't take yet is a failure: before content the next target answers.
+func TestCrossVendor_UntranslatableAnswer(t *testing.T) {
+	t.Parallel()
+	tool := chatChunk(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`, "null")
+	o := newVendor(t, streams(chatChunk(chatRole, "null"), tool, chatChunk(`{}`, `"tool_calls"`), chatDone))
+	good := messageStart + messageDelta("x") + messageEnd
+	r := bothRig(t, "gpt", newVendor(t, streams(good)), o)
+	got := r.ask(t, "/v1/messages", strings.Replace(askMessagesStream, "claude", "auto", 1))
+	if got.body != withoutPings(good) {
+		t.Errorf("got\n%s", got.body)
+	}
+	if d := r.tape.decision(t, 1); d.Attempts[0].Kind != core.KindBadResponse || d.Target != "claude" {
+		t.Errorf("first attempt %v, answered by %s", d.Attempts[0].Kind, d.Target)
+	}
+}
+
 // TestCrossVendor_NotPortable holds that what can't be carried over skips the
 // target with a reason, and never becomes a guess.
 func TestCrossVendor_NotPortable(t *testing.T) {

@@ -120,23 +120,29 @@ func (p *pump) take(ev *sse.Event) error {
 	mark := p.follower.Follow(ev)
 	switch mark {
 	case wire.MarkError:
-		return p.failed()
+		return p.failed(p.follower.Err())
 	case wire.MarkPing:
 		if !p.content {
 			return nil // the keeper's own pings tell the caller enough
 		}
-	case wire.MarkContent:
-		p.deltas++
-		p.commit()
-	case wire.MarkEnd:
-		p.ended = true
-		p.commit() // a whole answer, even one without content
 	case wire.MarkUsage:
 		if p.dropUsage {
 			return nil
 		}
 	}
 	p.append(ev)
+	if p.conv != nil && p.conv.Err() != nil {
+		// Before the commit, so that another target can still answer.
+		return p.failed(p.conv.Err())
+	}
+	switch mark {
+	case wire.MarkContent:
+		p.deltas++
+		p.commit()
+	case wire.MarkEnd:
+		p.ended = true
+		p.commit() // a whole answer, even one without content
+	}
 	return nil
 }
 
@@ -178,24 +184,18 @@ func (p *pump) flush() error {
 	return p.x.sent(err)
 }
 
-// failed ends the stream with the failure that its error event tells; what came
-// before the event still belongs to the caller.
-func (p *pump) failed() error {
+// failed ends the stream with a failure; what came before it still belongs to
+// the caller.
+func (p *pump) failed(e *core.Error) error {
 	if err := p.flush(); err != nil {
 		return err
 	}
-	if e := p.follower.Err(); e != nil {
-		return e
-	}
-	return &core.Error{Op: "read answer of node " + p.a.Node.ID, Kind: core.KindStreamError}
+	return e
 }
 
 // broken ends a stream whose form can't be followed.
 func (p *pump) broken(err error) error {
-	if e := p.flush(); e != nil {
-		return e
-	}
-	return &core.Error{Op: "read answer of node " + p.a.Node.ID, Kind: core.KindBadResponse, Err: err}
+	return p.failed(&core.Error{Op: "read answer of node " + p.a.Node.ID, Kind: core.KindBadResponse, Err: err})
 }
 
 // finish takes the upstream's end, proper or not. After the end marker nothing
