@@ -197,7 +197,7 @@ func (s *Server) openConsole(context.Context) error {
 func (s *Server) bind(address string) (string, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return "", fmt.Errorf("listen: %w; --listen and --console choose other addresses", err)
+		return "", fmt.Errorf("%w; --listen and --console choose other addresses", err)
 	}
 	s.listeners = append(s.listeners, listening{Listener: l})
 	s.onClose(func() error {

@@ -38,6 +38,7 @@ func Simulated(anthropicURL, openAIURL string) ([]core.Provider, []core.Target) 
 	}
 	for i := range providers {
 		providers[i].Simulated = true
+		providers[i].Nodes[0].ID = "simulated" // the port is another at every start
 	}
 	return providers, append(anthropicTargets(), openAITargets()...)
 }
