@@ -82,3 +82,15 @@ func TestPresented(t *testing.T) {
 		})
 	}
 }
+
+// FuzzPresented holds that a key is always a part of the header it came in.
+func FuzzPresented(f *testing.F) {
+	for _, s := range []string{"", "Bearer", "Bearer ", "bearer x", "Basic eA==", "Bearer  \t", "BEARER sw_a b"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, v string) {
+		if got := access.Presented(http.Header{"Authorization": {v}}); !strings.Contains(v, got) {
+			t.Errorf("%q from %q", got, v)
+		}
+	})
+}

@@ -250,3 +250,25 @@ func TestClient_CallerLeaves(t *testing.T) {
 	}
 	<-gone // the vendor's connection was closed, or this would never return
 }
+
+// FuzzClient_BaseURL holds that whatever base URL is accepted, the call goes to
+// its host and ends in the vendor's path.
+func FuzzClient_BaseURL(f *testing.F) {
+	for _, s := range []string{"http://a", "https://a/v1", "http://a/x//", "http://a:1/%2f", "http://[::1]/v1/v1", "http://a/..", "//a", "http://a\\b"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, base string) {
+		var got *url.URL
+		c := upstream.New(upstream.Config{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			got = r.URL
+			return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+		})})
+		if _, err := c.Do(t.Context(), call(c, core.WireAnthropic, base, "k", "{}")); err != nil {
+			return
+		}
+		want, err := url.Parse(base)
+		if err != nil || got.Host != want.Host || !strings.HasSuffix(got.Path, "/v1/messages") || got.User != nil || got.RawQuery != "" {
+			t.Errorf("base %q: called %v", base, got)
+		}
+	})
+}
