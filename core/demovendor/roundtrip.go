@@ -15,7 +15,7 @@ func (v *Vendor) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	pr, pw := io.Pipe()
 	w := &pipeWriter{header: http.Header{}, pipe: pw, ready: make(chan struct{})}
-	context.AfterFunc(ctx, func() { _ = pw.CloseWithError(context.Canceled) }) // it never fails
+	context.AfterFunc(ctx, func() { _ = pw.CloseWithError(ctx.Err()) }) // it never fails
 	served := r.WithContext(ctx)
 	if served.Body == nil {
 		served.Body = http.NoBody
@@ -25,7 +25,7 @@ func (v *Vendor) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer served.Body.Close()
 		v.ServeHTTP(w, served)
 		w.WriteHeader(http.StatusOK)
-		_ = pw.Close() // it never fails
+		_ = pw.CloseWithError(ctx.Err()) // the end of the answer, unless the client ended it
 	}()
 	select {
 	case <-w.ready:
