@@ -107,11 +107,25 @@ func Streams(t *testing.T, f wire.Format, dir string) {
 			if err := json.Unmarshal([]byte(sc.Section(t, "result")), &want); err != nil {
 				t.Fatal(err)
 			}
-			follower.Reset()
-			if got := follow(t, follower, sc.Section(t, "stream")); got != want {
-				t.Errorf("got  %+v\nwant %+v", got, want)
+			for name, stream := range Spellings(sc.Section(t, "stream") + "\n") {
+				follower.Reset()
+				if got := follow(t, follower, stream); got != want {
+					t.Errorf("%s:\n got %+v\nwant %+v", name, got, want)
+				}
 			}
 		})
+	}
+}
+
+// Spellings writes one stream in the ways that the standard allows (field case
+// R19).
+func Spellings(stream string) map[string]string {
+	return map[string]string{
+		"lf":       stream,
+		"crlf":     strings.ReplaceAll(stream, "\n", "\r\n"),
+		"cr":       strings.ReplaceAll(stream, "\n", "\r"),
+		"no_space": strings.ReplaceAll(strings.ReplaceAll(stream, "\ndata: ", "\ndata:"), "event: ", "event:"),
+		"noise":    strings.ReplaceAll(stream, "\n\n", "\nid: 7\nretry: 10\n: comment\n\n: comment\n\n"),
 	}
 }
 
@@ -119,7 +133,7 @@ func follow(t *testing.T, f wire.Follower, stream string) outcome {
 	t.Helper()
 	var got outcome
 	var marks []string
-	for _, ev := range Events(t, stream+"\n") {
+	for _, ev := range Events(t, stream) {
 		marks = append(marks, markName(f.Follow(&ev)))
 	}
 	got.Marks = strings.Join(marks, " ")
