@@ -1,9 +1,12 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +107,51 @@ func TestWriter_LockedByAnotherProgram(t *testing.T) {
 	flush(t, db)
 	if s := db.Stats(); s.Written != 1 || s.Failing {
 		t.Errorf("stats: %+v", s)
+	}
+}
+
+// TestWriter_LogsOnce holds that a full disk does not fill the log as well.
+func TestWriter_LogsOnce(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer // written by the writer alone, read after Close
+	cfg := config(t).Tune(0, time.Hour, nil)
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	db := open(t, cfg)
+	restore := fullDisk(t, db)
+	fillUp(t, db)
+	for range 5 {
+		if err := db.Flush(context.Background()); err == nil {
+			t.Fatal("the disk has room")
+		}
+	}
+	restore()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{"audit can't be written": 1, "audit is written again": 1, "k-team": 0} {
+		if got := strings.Count(log.String(), text); got != want {
+			t.Errorf("%q is %d times in the log, want %d:\n%s", text, got, want, log.String())
+		}
+	}
+}
+
+// TestWriter_CloseOnFullDisk gives up after a few tries and says so; the next
+// start accounts for what was lost.
+func TestWriter_CloseOnFullDisk(t *testing.T) {
+	t.Parallel()
+	cfg := config(t).Tune(0, time.Millisecond, nil)
+	db, err := store.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fullDisk(t, db)
+	recorded := fillUp(t, db)
+	if err := db.Close(); err == nil || !strings.Contains(err.Error(), "write the last events") {
+		t.Errorf("close: %v", err)
+	}
+	got := gaps(t, open(t, cfg))
+	if len(got) != 1 || !got[0].Exact || got[0].Missing+decisions(t, cfg.Path) != int64(recorded) {
+		t.Errorf("gaps %+v, %d rows of %d", got, decisions(t, cfg.Path), recorded)
 	}
 }
 

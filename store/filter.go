@@ -43,11 +43,12 @@ func (q *query) has(name, value string) {
 	}
 }
 
-// member is how the encoder writes a member with a string.
+// member is how the encoder writes a member with a string, without the first
+// quote: SQLite looks for the first character alone, and quotes are everywhere.
 func member(name, value string) string {
 	e := encoder{b: []byte{'{'}}
 	e.text(name, value)
-	return string(e.b[1:])
+	return string(e.b[len(`{"`):])
 }
 
 // from names the table, with the index where it must be used: the planner has
@@ -115,7 +116,7 @@ func (db *DB) text(ctx context.Context, q *query, text string) error {
 }
 
 func (q *query) outcome(outcome string) {
-	answered := "{" + member("outcome", core.KindNone.String())
+	answered := `{"` + member("outcome", core.KindNone.String())
 	switch outcome {
 	case "":
 	case core.KindNone.String():
