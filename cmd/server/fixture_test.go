@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/spillway-llm/spillway/core/policy"
 )
 
 // TestMain lets the servers under test start this binary as their policy worker.
@@ -34,6 +35,8 @@ type started struct {
 func start(t testing.TB, o Options) *started {
 	t.Helper()
 	o.Listen = "127.0.0.1:0"
+	// The race detector needs much of both; core/policy tests the real bounds.
+	o.Worker = policy.WorkerLimits{CPU: 5 * time.Minute, Deadline: 5 * time.Minute, Memory: 1 << 50}
 	if o.Data == "" {
 		o.Data = t.TempDir()
 	}
@@ -158,13 +161,4 @@ func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
-}
-
-// decode reads a JSON answer.
-func decode[T any](t testing.TB, body string) (out T) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(body), &out); err != nil {
-		t.Fatalf("answer %q: %v", body, err)
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/cmd/server/config"
+	"github.com/spillway-llm/spillway/core/policy"
 )
 
 // The addresses and folder of a server that was told nothing.
@@ -31,9 +32,8 @@ type Options struct {
 	Env config.LookupFunc
 	// Log is where the server logs; nil discards.
 	Log *slog.Logger
-	// Worker starts the policy worker: the program and its arguments. Empty means
-	// this program's own policy-worker command.
-	Worker []string
+	// Worker bounds the process that compiles and runs policy drafts.
+	Worker policy.WorkerLimits
 	// Drain bounds the wait for running requests at the end; 0 means 30 s.
 	Drain time.Duration
 }

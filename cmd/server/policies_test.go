@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ func shipped(t *testing.T, name string, change func(string) string) []console.Fi
 	if files[name] = change(before); files[name] == before {
 		t.Fatalf("%s did not change", name)
 	}
+	// The shipped tests would refuse some of these changes before the program does.
+	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "_test.rego") })
 	return fileList(files)
 }
 

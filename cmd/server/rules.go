@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/spillway-llm/spillway/console"
@@ -17,9 +18,9 @@ import (
 
 // checker holds a draft against a catalog in the worker process.
 type checker interface {
-	// Check returns the draft's problems. The error tells that the check itself
+	// Check reports the draft's problems. The error tells that the check itself
 	// could not be done.
-	Check(ctx context.Context, files policy.Files, catalog *core.Catalog) (policy.Problems, error)
+	Check(ctx context.Context, files policy.Files, catalog *core.Catalog) (policy.Report, error)
 }
 
 // rules are the acting policies over the acting catalog. One change is made at
@@ -194,8 +195,8 @@ func (r *rules) onFailure(f policy.Failure) {
 
 // Check returns the problems of a draft, found in the worker process.
 func (r *rules) Check(ctx context.Context, files []console.File) ([]console.Problem, error) {
-	problems, err := r.checker.Check(ctx, fileMap(files), r.engine.Revision().Catalog)
-	return problemList(problems), err
+	report, err := r.checker.Check(ctx, fileMap(files), r.engine.Revision().Catalog)
+	return problemList(report.Problems), err
 }
 
 // Activate checks the files and makes them act as a new revision.
@@ -227,12 +228,12 @@ func (r *rules) activate(ctx context.Context, files policy.Files, req store.Acti
 	if req.ExpectedNumber != r.number {
 		return none, fmt.Errorf("revision %d acts by now, not %d: %w", r.number, req.ExpectedNumber, console.ErrStale)
 	}
-	problems, err := r.checker.Check(ctx, files, r.catalog)
+	report, err := r.checker.Check(ctx, files, r.catalog)
 	if err != nil {
-		return none, fmt.Errorf("check policies: %w", err)
+		return none, err
 	}
-	if problems.Failed() {
-		return none, &console.ProblemsError{Problems: problemList(problems)}
+	if !report.OK() {
+		return none, &console.ProblemsError{Problems: problemList(report.Problems)}
 	}
 	p, problems := r.build(files, r.catalog)
 	if problems.Failed() {
@@ -291,6 +292,7 @@ func (r *rules) reconfigure(ctx context.Context, catalog *core.Catalog) error {
 	return nil
 }
 
+// problemList is how the console shows problems: errors first, as its port says.
 func problemList(problems policy.Problems) []console.Problem {
 	out := make([]console.Problem, len(problems))
 	for i, p := range problems {
@@ -298,6 +300,13 @@ func problemList(problems policy.Problems) []console.Problem {
 			File: p.File, Row: p.Row, Col: p.Col, Code: p.Code, Message: p.Message, Severity: console.Severity(p.Severity),
 		}
 	}
+	rank := func(p console.Problem) int {
+		if p.Severity == console.SeverityError {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(out, func(a, b console.Problem) int { return rank(a) - rank(b) })
 	return out
 }
 

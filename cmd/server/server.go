@@ -116,7 +116,10 @@ func (s *Server) openStore(ctx context.Context) error {
 
 // openVendors starts the simulated vendors when nothing names a real one.
 func (s *Server) openVendors(context.Context) error {
-	worker := newWorker(s.o)
+	worker, err := newWorker(s.o.Worker)
+	if err != nil {
+		return err
+	}
 	s.onClose(worker.Close)
 	s.rules = newRules(s.db, worker, s.log)
 	s.onClose(s.rules.close)
