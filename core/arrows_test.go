@@ -47,6 +47,7 @@ func rooms() map[string]room {
 		"core/upstream":       only(wire...),
 		"core/access":         only("core"),
 		"core/demovendor":     only("core/sse"),
+		"core/simulate":       only(mechanisms...),
 		"core/coretest":       only("core/..."),
 		"core/policy":         {own: mechanisms, foreign: []string{"github.com/open-policy-agent/opa/"}},
 		"core/gateway":        only("core/..."),
