@@ -3,7 +3,6 @@ package translate
 import (
 	"errors"
 	"strconv"
-	"strconv"
 	"strings"
 
 	"github.com/spillway-llm/spillway/core"
