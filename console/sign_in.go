@@ -124,6 +124,14 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request, p page) error 
 // passwordView is what the page for choosing a password shows.
 type passwordView struct{ Next, Error string }
 
+// describedBy names the texts that describe the password's field.
+func (p page) describedBy(rule, problem string) string {
+	if problem == "" {
+		return rule
+	}
+	return rule + " password-error"
+}
+
 // passwordForm serves GET /console/password.
 func (c *Console) passwordForm(w http.ResponseWriter, r *http.Request, p page) error {
 	if p.Session.Operator == "" {

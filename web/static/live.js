@@ -224,6 +224,7 @@
     document.addEventListener("htmx:after:swap", () => {
       const mark = byId("draft-status");
       if (mark && mark.dataset.saved === "true") saved = source.value;
+      byId("status").textContent = byId("problems-title").textContent;
       marks();
     });
   }
