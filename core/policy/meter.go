@@ -15,7 +15,8 @@ const (
 // every expression. It belongs to one goroutine.
 type meter struct {
 	steps, limit int
-	start        time.Time
+	began        time.Time     // never changes
+	start        time.Time     // of the time that deadline bounds
 	deadline     time.Duration // 0: none
 	now          func() time.Time
 	strikes      int
@@ -54,3 +55,13 @@ func (m *meter) look() {
 }
 
 func (m *meter) exhausted() bool { return m.steps > m.limit }
+
+// meter starts a meter for one evaluation.
+func (l limits) meter(steps int) *meter {
+	m := &meter{limit: steps, deadline: l.deadline, now: l.now}
+	if m.deadline > 0 {
+		m.began = l.now()
+		m.start = m.began
+	}
+	return m
+}

@@ -66,10 +66,7 @@ func (t *tabulator) cell(entry, what string, input ...pair) *reader {
 		t.steps = 0
 		return nil
 	}
-	m := &meter{limit: t.limits.steps, deadline: t.limits.deadline, now: t.limits.now}
-	if m.deadline > 0 {
-		m.start = m.now()
-	}
+	m := t.limits.meter(t.limits.steps)
 	ev := evaluation{data: t.data, input: object(input...), virtual: newHoistCache(t.hoisted(entry)), meter: m}
 	answer, err := t.program.run(q, &ev)
 	t.steps += m.steps
@@ -102,10 +99,7 @@ func (t *tabulator) hoisted(entry string) *hoisted {
 	hoists, _ := t.program.hoists(ast.MustParseRef("data." + entry))
 	cache := newHoistCache(h)
 	for _, x := range hoists {
-		m := &meter{limit: hoistSteps, deadline: t.limits.deadline, now: t.limits.now}
-		if m.deadline > 0 {
-			m.start = m.now()
-		}
+		m := t.limits.meter(hoistSteps)
 		ev := evaluation{data: t.data, virtual: cache, meter: m}
 		if v, err := t.program.run(x.query, &ev); err == nil && len(ev.errs) == 0 {
 			h.put(x.path, v)
