@@ -4,12 +4,16 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spillway-llm/spillway/console"
 	"github.com/spillway-llm/spillway/core/audit"
+	"github.com/spillway-llm/spillway/core/policy"
 	"github.com/spillway-llm/spillway/policies"
+	"github.com/spillway-llm/spillway/store"
 )
 
 // shipped returns the shipped policies with one file changed.
@@ -136,5 +140,88 @@ func TestRestart_RevisionThatDoesNotFitAnyMore(t *testing.T) {
 	}
 	if active, err := again.db.ActiveRevision(t.Context()); err != nil || active.Number != 2 {
 		t.Errorf("the database says revision %d acts, %v", active.Number, err)
+	}
+}
+
+// A database whose only revision this program can't use is served by the
+// shipped policies.
+func TestRestart_NoUsableRevision(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(data, databaseName)})
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	_, err = db.Activate(t.Context(), store.ActivateRequest{
+		Files: policy.Files{"routing.rego": "package old"}, ID: "of-another-version", By: "ada", Action: store.ActionDefault,
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, Options{Data: data})
+	if got, want := s.rules.engine.Revision().ID, policy.Digest(policies.Files()); got != want {
+		t.Errorf("%s acts, want the shipped %s", got, want)
+	}
+	if a := s.post("/v1/messages", askAnthropic); a.status != http.StatusOK {
+		t.Errorf("answer = %d %s", a.status, a.body)
+	}
+	checkPoisoned(t, s, "of-another-version")
+}
+
+// checkPoisoned waits until the history says that a revision can't act.
+func checkPoisoned(t *testing.T, s *started, revision string) {
+	t.Helper()
+	eventually(t, "the history names the unusable revision", func() bool {
+		list, err := s.db.Events(t.Context(), 0, 0, []string{"policy"}, 10)
+		return err == nil && slices.ContainsFunc(list, func(e audit.Event) bool {
+			return strings.Contains(string(e.Body), "poisoned") && strings.Contains(string(e.Body), revision)
+		})
+	})
+}
+
+func TestOnFailure_OnlyTheEndOfARevisionIsAnEvent(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{})
+	s.rules.onFailure(policy.Failure{Code: policy.CodeConflict, Revision: "single-failure"})
+	s.rules.onFailure(policy.Failure{Code: policy.CodePoisoned, Revision: "beyond-stopping"})
+	checkPoisoned(t, s, "beyond-stopping")
+	list, err := s.db.Events(t.Context(), 0, 0, []string{"policy"}, 10)
+	if err != nil || slices.ContainsFunc(list, func(e audit.Event) bool { return strings.Contains(string(e.Body), "single-failure") }) {
+		t.Errorf("events = %v, %v", list, err)
+	}
+}
+
+// The console is told the worst first, whatever the order in the files.
+func TestCheck_ErrorsFirst(t *testing.T) {
+	t.Parallel()
+	list := problemList(policy.Problems{
+		{File: "a.rego", Severity: policy.SeverityWarning}, {File: "b.rego", Severity: policy.SeverityError},
+		{File: "c.rego", Severity: policy.SeverityWarning}, {File: "d.rego", Severity: policy.SeverityError},
+	})
+	var order string
+	for _, p := range list {
+		order += p.File[:1]
+	}
+	if order != "bdac" {
+		t.Errorf("order = %s, want errors first and else the files' order", order)
+	}
+}
+
+func TestOnlySlow(t *testing.T) {
+	t.Parallel()
+	slow := policy.Problem{Code: policy.CodeDeadline, Severity: policy.SeverityError}
+	for name, tt := range map[string]struct {
+		problems policy.Problems
+		want     bool
+	}{
+		"none":           {nil, false},
+		"slow":           {policy.Problems{slow, slow}, true},
+		"slow_warning":   {policy.Problems{slow, {Code: "lint", Severity: policy.SeverityWarning}}, true},
+		"slow_and_wrong": {policy.Problems{slow, {Code: policy.CodeData, Severity: policy.SeverityError}}, false},
+		"wrong":          {policy.Problems{{Code: policy.CodeData, Severity: policy.SeverityError}}, false},
+	} {
+		if got := onlySlow(tt.problems); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
 	}
 }
