@@ -73,6 +73,10 @@ func checkRule(r *ast.Rule, test bool) Problems {
 			ps = append(ps, problemAt(r.Location, CodeStructure, "comprehensions nest more than %d deep", maxClosureDepth))
 		}
 		switch x := x.(type) {
+		case *ast.Expr:
+			if !test && unifies(x) {
+				ps = append(ps, problemAt(x.Location, CodeStructure, "use := to assign or == to compare: what = makes of values can't be bounded"))
+			}
 		case ast.Body:
 			if len(x) > maxExpressions {
 				ps = append(ps, problemAt(x[maxExpressions].Location, CodeStructure, "more than %d expressions in a body", maxExpressions))
@@ -91,6 +95,13 @@ func checkRule(r *ast.Rule, test bool) Problems {
 	})
 	v.Walk(r)
 	return ps
+}
+
+// unifies reports a = in a body. With := every variable has one definition,
+// before its use, which is what the expansion check relies on.
+func unifies(e *ast.Expr) bool {
+	terms, ok := e.Terms.([]*ast.Term)
+	return ok && len(terms) == 3 && terms[0].Value.String() == ast.Equality.Name
 }
 
 func isClosure(x any) bool {
