@@ -98,12 +98,12 @@ func TestRefusedByTheCheck(t *testing.T) {
 	t.Parallel()
 	const many = "count([x | some a, _ in data.targets; some b, _ in data.targets; some c, _ in data.targets; some d, _ in data.targets; some e, _ in data.targets; x := concat(\"\", [a, b, c, d, e, input.request.task])]) > 0"
 	for _, c := range []struct{ name, file, old, new, code, want string }{
-		{"endless routing", "routing.rego", "holds := object.get", many + "\n\tholds := object.get", policy.CodeFuel, "20000 steps"},
+		{"endless routing", "routing.rego", "out := excluded", many + "\n\tout := excluded", policy.CodeFuel, "20000 steps"},
 		{"endless tier", "tiers.rego", "tier := ", "other if {\n\t" + strings.ReplaceAll(many, "input.request.task", "input.use_case") + "\n}\n\ntier := [1 | other][0] if false\n\ntier := [x | other; x := object.get(data.config.tiers.use_cases, input.use_case, {})][0] if input.level == \"degraded\"\n\ntier := ", policy.CodeFuel, "20000 steps"},
 		{"two answers", "tiers.rego", "tier := ", "tier := 7 if input.use_case == \"batch\"\n\ntier := ", policy.CodeConflict, ""},
 		{"two plans", "routing.rego", "default preferred", "preferred := \"haiku\" if input.request.task == \"creative\"\n\ndefault preferred", policy.CodeConflict, ""},
 		{"a failing test", "tiers.rego", "data.config.tiers[\"default\"]", "{\"name\": \"x\", \"rto_s\": 1, \"rpo_s\": 0, \"outage\": \"queue\", \"queue_below\": 0}", policy.CodeTest, "test_others_are_refused"},
-		{"undefined plan", "routing.rego", "holds := object.get", "input.request.task != \"creative\"\n\tholds := object.get", policy.CodeUndefined, ""},
+		{"undefined plan", "routing.rego", "out := excluded", "input.request.task != \"creative\"\n\tout := excluded", policy.CodeUndefined, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -59,7 +59,7 @@ func hangs() policy.Files {
 
 func TestWorkerIsKilledAndComesBack(t *testing.T) {
 	t.Parallel()
-	w := newWorker(t, policy.WorkerLimits{CPU: 120 * time.Second, Deadline: 5 * time.Second})
+	w := newWorker(t, policy.WorkerLimits{CPU: 120 * time.Second, Deadline: 3 * time.Second})
 	report, err := w.Check(context.Background(), hangs(), catalog(t))
 	stopped(t, report, err)
 	trial, err := w.Try(context.Background(), files(nil), catalog(t), ask())
