@@ -194,5 +194,12 @@ func TestPreferences(t *testing.T) {
 	b.get("/console/settings").has(`<html lang="ja">`)
 	b.lang = "fr, en;q=0.8, ja;q=0.3"
 	b.get("/console/settings").has(`<html lang="en">`)
+	a = b.post("/console/preferences", "keys", "off", "next", "/console/settings")
+	r = request(http.MethodGet, "/console/settings", "")
+	for _, c := range a.Cookies() {
+		r.AddCookie(c)
+	}
+	b.do(r).has(`data-keys="off"`, `name="keys" value="on"`)
+	b.get("/console/settings").has(`data-keys="on"`, `name="keys" value="off"`)
 	b.post("/console/preferences", "lang", "xx", "theme", "pink", "next", "https://evil.example").leadsTo("/console/")
 }

@@ -196,6 +196,8 @@ var english = map[string]string{
 	"keys.check":                 "Check the draft",
 	"keys.decisions":             "Decisions",
 	"keys.help":                  "This help",
+	"keys.off":                   "Switch single-key shortcuts off",
+	"keys.on":                    "Switch single-key shortcuts on",
 	"keys.overview":              "Overview",
 	"keys.pause":                 "Pause live updates",
 	"keys.policies":              "Policies",

@@ -196,6 +196,8 @@ var japanese = map[string]string{
 	"keys.check":                 "下書きを検査",
 	"keys.decisions":             "判断履歴",
 	"keys.help":                  "このヘルプ",
+	"keys.off":                   "1 文字のショートカットを無効にする",
+	"keys.on":                    "1 文字のショートカットを有効にする",
 	"keys.overview":              "概要",
 	"keys.pause":                 "ライブ更新の一時停止",
 	"keys.policies":              "ポリシー",
