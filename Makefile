@@ -3,7 +3,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 10s
 # Modules beside the root one: examples, client tests, benchmarks.
 MODULES     := $(patsubst %/go.mod,%,$(shell find examples test bench -name go.mod -not -path '*/node_modules/*' 2>/dev/null))
-NODE        := $(patsubst %/package-lock.json,%,$(shell find test -name package-lock.json -not -path '*/node_modules/*' 2>/dev/null))
+NODE        := $(patsubst %/package-lock.json,%,$(shell find test web/src -name package-lock.json -not -path '*/node_modules/*' 2>/dev/null))
 BROWSERS    := chromium chromium-browser google-chrome
 
 .DEFAULT_GOAL := help
@@ -38,8 +38,9 @@ lint: ## gofmt, go vet and staticcheck
 	go run $(STATICCHECK) ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && go vet ./..."; (cd $$m && go vet ./...); done
 
-generate: ## rebuild what is generated and committed
-	go generate ./...
+generate: test-deps ## rebuild what is generated and committed: templates, vendored scripts
+	go tool templ generate -path console
+	cd web/src && npm run --silent build
 
 generate-check: generate ## fail when a generated file was not committed
 	git diff --exit-code
