@@ -76,11 +76,7 @@ func (v *visit) body(b ast.Body, s *scope) {
 		case *ast.Every:
 			v.term(t.Domain, e.Location, s)
 			in := v.shaper.inner(s, t.Body)
-			for _, pattern := range []*ast.Term{t.Key, t.Value} {
-				if pattern != nil {
-					in.equate(pattern, definition{term: t.Domain, keys: []*ast.Term{nil}})
-				}
-			}
+			in.iterate(t.Domain, t.Key, t.Value)
 			v.body(t.Body, in)
 		case *ast.Not:
 			v.body(t.Body, v.shaper.inner(s, t.Body))

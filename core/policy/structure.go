@@ -19,23 +19,22 @@ const (
 
 // checkStructure holds the parse trees to the limits.
 func checkStructure(s *source) Problems {
-	var ps Problems
 	rules := map[string]int{}
-	for _, tests := range []bool{false, true} {
-		modules := s.modules
-		if tests {
-			modules = s.tests
-		}
-		for _, name := range sortedNames(modules) {
-			m := modules[name]
-			ps = append(ps, checkPackage(m, tests)...)
-			pkg := m.Package.Path.String()
-			for _, r := range m.Rules {
-				if rules[pkg]++; rules[pkg] == maxRules+1 {
-					ps = append(ps, problemAt(r.Location, CodeStructure, "%s has more than %d rules", pkg, maxRules))
-				}
-				ps = append(ps, checkRule(r, tests)...)
+	return append(checkModules(s.modules, false, rules), checkModules(s.tests, true, rules)...)
+}
+
+// checkModules counts the rules of each package in rules.
+func checkModules(modules map[string]*ast.Module, test bool, rules map[string]int) Problems {
+	var ps Problems
+	for _, name := range sortedNames(modules) {
+		m := modules[name]
+		ps = append(ps, checkPackage(m, test)...)
+		pkg := packagePath(m)
+		for _, r := range m.Rules {
+			if rules[pkg]++; rules[pkg] == maxRules+1 {
+				ps = append(ps, problemAt(r.Location, CodeStructure, "package %s has more than %d rules", pkg, maxRules))
 			}
+			ps = append(ps, checkRule(r, test)...)
 		}
 	}
 	return ps
