@@ -85,13 +85,17 @@ func canaryLive(useCases, target int, level core.Level, held bool) core.Live {
 	return l
 }
 
+// canaryRounds is how often each task and quality of a use case is met.
+const canaryRounds = 2
+
 // canaryFacts are requests that differ in every fact that a policy may read.
 func canaryFacts(r *core.Revision) []core.Facts {
 	var out []core.Facts
 	tasks, qualities := core.Tasks(), core.Qualities()
 	for _, u := range r.Tables.UseCases {
-		for n := range len(tasks) * len(qualities) {
-			out = append(out, canaryFact(r.Catalog, u.ID, tasks[n%len(tasks)], qualities[n/len(tasks)], len(out)+1))
+		for n := range canaryRounds * len(tasks) * len(qualities) {
+			// Steps without a common divisor, so that no two facts move together.
+			out = append(out, canaryFact(r.Catalog, u.ID, tasks[n%len(tasks)], qualities[n/len(tasks)%len(qualities)], n+n/len(tasks)))
 		}
 	}
 	return out
