@@ -40,8 +40,7 @@ lint: ## gofmt, go vet and staticcheck
 	@set -e; for m in $(MODULES); do echo "cd $$m && go vet ./..."; (cd $$m && go vet ./...); done
 
 generate: test-deps ## rebuild what is generated and committed: templates, vendored scripts
-	go tool templ generate -path console
-	cd web/src && npm run --silent build
+	go generate ./...
 
 generate-check: generate ## fail when a generated file was not committed
 	git diff --exit-code
