@@ -39,7 +39,7 @@ lint: ## gofmt, go vet and staticcheck
 	go run $(STATICCHECK) ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && go vet ./..."; (cd $$m && go vet ./...); done
 
-generate: test-deps ## rebuild what is generated and committed: templates, vendored scripts
+generate: ## rebuild what is generated and committed: templates, vendored scripts
 	go generate ./...
 
 generate-check: generate ## fail when a generated file was not committed
