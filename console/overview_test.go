@@ -75,6 +75,16 @@ func TestOverview_LevelsAndCounts(t *testing.T) {
 	a.has("<title>(1 blocked) Overview · spillway</title>", "icon-degraded.svg", `href="/console/?state=blocked"`)
 }
 
+// TestOverview_ActingRevision holds that the page names what acts, not what was
+// activated last: the watchdog may have taken that one out.
+func TestOverview_ActingRevision(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.get("/console/").has("policy revision 3 · a91f03c7")
+	b.con.Record(&core.PolicyChange{At: storybook.Now(), Action: "activate", Revision: "beef", Number: 4, By: "admin"})
+	b.get("/console/").has("policy revision a91f03c7").lacks("policy revision 4 ·")
+}
+
 func TestOverview_Filter(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
