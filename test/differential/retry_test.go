@@ -58,8 +58,9 @@ func TestBudget_AgainstAWS(t *testing.T) {
 				mine.Return(0)
 				unsent = unsent[1:]
 			default:
-				if err := theirs.GetInitialToken()(nil); err != nil {
-					t.Fatal(err)
+				release, err := theirs.GetAttemptToken(context.Background())
+				if err != nil || release(nil) != nil {
+					t.Fatal("theirs doesn't take a success")
 				}
 				mine.Refund(0)
 			}
