@@ -78,6 +78,9 @@ const (
 	EmergencyRatePermille = 900
 )
 
+// Holds returns the holds that an operator can put on a circuit.
+func Holds() []Hold { return []Hold{HoldOpen, HoldClosed, HoldObserve, HoldEmergency} }
+
 // String returns the hold's name in audit and console.
 func (h Hold) String() string {
 	switch h {
