@@ -39,7 +39,8 @@ func canaries(p *Policy) Problems {
 				File: failure.File, Row: max(1, failure.Row), Col: max(1, failure.Col), Code: failure.Code, Severity: SeverityError,
 				Message: "a request of " + f.UseCase + " (" + string(f.Task) + ", " + string(f.Quality) + "): " + failure.Message,
 			})
-			if len(ps) >= maxTableProblems || failure.Code == CodeDeadline {
+			// One evaluation that does not end says it: the next ones would take as long.
+			if len(ps) >= maxTableProblems || failure.Code == CodeDeadline || failure.Code == CodeFuel {
 				return ps
 			}
 		}
