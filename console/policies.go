@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -200,5 +201,16 @@ func (c *Console) check(ctx context.Context, files []File) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Compare(a.Severity.rank(), b.Severity.rank())
+	})
 	return problems, nil
+}
+
+// rank puts errors first.
+func (s Severity) rank() int {
+	if s == SeverityError {
+		return 0
+	}
+	return 1
 }

@@ -124,6 +124,14 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request, p page) error 
 // passwordView is what the page for choosing a password shows.
 type passwordView struct{ Next, Error string }
 
+// describedBy names the texts that describe the password's field.
+func (p page) describedBy(rule, problem string) string {
+	if problem == "" {
+		return rule
+	}
+	return rule + " password-error"
+}
+
 // passwordForm serves GET /console/password.
 func (c *Console) passwordForm(w http.ResponseWriter, r *http.Request, p page) error {
 	if p.Session.Operator == "" {
@@ -169,7 +177,7 @@ func (c *Console) replacePassword(w http.ResponseWriter, r *http.Request, old Se
 	return c.begin(w, r, Operator{Name: old.Operator})
 }
 
-// preferences serves POST /console/preferences: language and theme.
+// preferences serves POST /console/preferences: language, theme and shortcuts.
 func (c *Console) preferences(w http.ResponseWriter, r *http.Request, p page) error {
 	if err := r.ParseForm(); err != nil {
 		return err
@@ -184,6 +192,12 @@ func (c *Console) preferences(w http.ResponseWriter, r *http.Request, p page) er
 		} else {
 			http.SetCookie(w, c.cookie(r, themeCookie, "", -time.Second))
 		}
+	}
+	switch r.PostForm.Get("keys") {
+	case "off":
+		http.SetCookie(w, c.cookie(r, keysCookie, "off", year))
+	case "on":
+		http.SetCookie(w, c.cookie(r, keysCookie, "", -time.Second))
 	}
 	http.Redirect(w, r, localPath(r.PostForm.Get("next")), http.StatusSeeOther)
 	return nil

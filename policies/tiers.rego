@@ -5,14 +5,7 @@ package spillway.tiers
 
 # METADATA
 # title: Tier
-# description: A use case without a tier of its own has the default one, which refuses.
-# labels:
-#   id: tiers.default
-default tier := {"name": "refuse", "rto_s": 900, "rpo_s": -1, "outage": "refuse", "queue_below": 0}
-
-# METADATA
-# title: Tier
-# description: The figures of the use case, or the default ones.
+# description: The figures of the use case; one without figures of its own has the default ones.
 # entrypoint: true
 # labels:
 #   id: tiers.tier

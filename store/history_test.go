@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -177,5 +178,38 @@ func TestEvents_Paging(t *testing.T) {
 	newer, err := db.Events(ctx, 0, all[1].Seq, nil, 0)
 	if err != nil || len(newer) != 1 || newer[0].Seq != all[0].Seq {
 		t.Errorf("newer: %+v, %v", newer, err)
+	}
+}
+
+// TestDecisions_TimeRanges compares with counting by hand: rows are in the order
+// of ending, and requests of very different length overlap.
+func TestDecisions_TimeRanges(t *testing.T) {
+	t.Parallel()
+	db := open(t, config(t))
+	random := rand.New(rand.NewPCG(1, 2))
+	type request struct{ at, end time.Time }
+	var all []request
+	for range 400 {
+		at := noon().Add(time.Duration(random.IntN(7200)) * time.Second)
+		all = append(all, request{at, at.Add(time.Duration(random.IntN(600)) * time.Second)})
+	}
+	slices.SortFunc(all, func(a, b request) int { return a.end.Compare(b.end) })
+	for i, r := range all {
+		db.Record(&core.Decision{ID: fmt.Sprint(i), At: r.at, Duration: r.end.Sub(r.at)})
+	}
+	flush(t, db)
+	for range 50 {
+		from := noon().Add(time.Duration(random.IntN(8000)-400) * time.Second)
+		to := from.Add(time.Duration(random.IntN(4000)) * time.Second)
+		want := 0
+		for _, r := range all {
+			if !r.at.Before(from) && r.at.Before(to) {
+				want++
+			}
+		}
+		list, err := db.Decisions(context.Background(), audit.Filter{From: from, To: to, Limit: 500})
+		if err != nil || len(list) != want {
+			t.Errorf("%v to %v: %d rows, want %d: %v", from, to, len(list), want, err)
+		}
 	}
 }

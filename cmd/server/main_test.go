@@ -62,9 +62,9 @@ targets: [{id: t, provider: a, context_tokens: 8000}]
 func TestReady_Greeting(t *testing.T) {
 	t.Parallel()
 	var simulated, real strings.Builder
-	r := Ready{Gateway: "http://g", Console: "http://g/console/", Key: "sw_k", Password: "pw", Simulated: true}
+	r := Ready{Gateway: "http://g", Console: "http://c", Key: "sw_k", Password: "pw", Simulated: true}
 	r.greet(&simulated)
-	for _, want := range []string{"SIMULATED", "http://g/console/", "one-time password pw", "x-api-key: sw_k", "/sim/vendors/"} {
+	for _, want := range []string{"SIMULATED", "http://c/console/", "one-time password pw", "x-api-key: sw_k", "/sim/vendors/"} {
 		if !strings.Contains(simulated.String(), want) {
 			t.Errorf("the greeting lacks %q:\n%s", want, simulated.String())
 		}

@@ -36,6 +36,9 @@ func openFile(ctx context.Context, c *config.Config) (_ keeper, closeFile func()
 	}
 	log := slog.New(slog.DiscardHandler)
 	db, err := store.Open(ctx, store.Config{Path: path, Version: version(), Logger: log})
+	if errors.Is(err, store.ErrInUse) {
+		return nil, nil, fmt.Errorf("a server runs over %s and has no admin socket: stop it first: %w", c.Data, err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

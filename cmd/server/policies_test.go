@@ -2,14 +2,19 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spillway-llm/spillway/console"
 	"github.com/spillway-llm/spillway/core/audit"
+	"github.com/spillway-llm/spillway/core/policy"
 	"github.com/spillway-llm/spillway/policies"
+	"github.com/spillway-llm/spillway/store"
 )
 
 // shipped returns the shipped policies with one file changed.
@@ -34,13 +39,22 @@ func another(t *testing.T) []console.File {
 	return shipped(t, "routing.rego", func(s string) string { return s + "\n# another revision\n" })
 }
 
+// explained adds the problems, which the error itself does not quote.
+func explained(err error) error {
+	var p *console.ProblemsError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%w: %+v", err, p.Problems)
+	}
+	return err
+}
+
 func TestActivate_NextDecisionNamesTheRevision(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{})
 	first := s.rules.engine.Revision().ID
 	info, err := s.rules.Activate(t.Context(), another(t), console.Change{By: "ada", Reason: "a test", Expected: 1})
 	if err != nil {
-		t.Fatalf("Activate: %v", err)
+		t.Fatalf("Activate: %v", explained(err))
 	}
 	if info.Number != 2 || info.ID == first || s.rules.engine.Revision().ID != info.ID {
 		t.Errorf("revision %+v acts as %s", info, s.rules.engine.Revision().ID)
@@ -54,7 +68,7 @@ func TestActivate_NextDecisionNamesTheRevision(t *testing.T) {
 	})
 	back, err := s.rules.RollBack(t.Context(), 1, console.Change{By: "ada", Reason: "back", Expected: 2})
 	if err != nil {
-		t.Fatalf("RollBack: %v", err)
+		t.Fatalf("RollBack: %v", explained(err))
 	}
 	if back.Number != 3 || back.ID != first || back.RollbackOf != 1 || s.rules.engine.Revision().ID != first {
 		t.Errorf("rolled back to %+v, acting %s", back, s.rules.engine.Revision().ID)
@@ -136,5 +150,88 @@ func TestRestart_RevisionThatDoesNotFitAnyMore(t *testing.T) {
 	}
 	if active, err := again.db.ActiveRevision(t.Context()); err != nil || active.Number != 2 {
 		t.Errorf("the database says revision %d acts, %v", active.Number, err)
+	}
+}
+
+// A database whose only revision this program can't use is served by the
+// shipped policies.
+func TestRestart_NoUsableRevision(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(data, databaseName)})
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	_, err = db.Activate(t.Context(), store.ActivateRequest{
+		Files: policy.Files{"routing.rego": "package old"}, ID: "of-another-version", By: "ada", Action: store.ActionDefault,
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, Options{Data: data})
+	if got, want := s.rules.engine.Revision().ID, policy.Digest(policies.Files()); got != want {
+		t.Errorf("%s acts, want the shipped %s", got, want)
+	}
+	if a := s.post("/v1/messages", askAnthropic); a.status != http.StatusOK {
+		t.Errorf("answer = %d %s", a.status, a.body)
+	}
+	checkPoisoned(t, s, "of-another-version")
+}
+
+// checkPoisoned waits until the history says that a revision can't act.
+func checkPoisoned(t *testing.T, s *started, revision string) {
+	t.Helper()
+	eventually(t, "the history names the unusable revision", func() bool {
+		list, err := s.db.Events(t.Context(), 0, 0, []string{"policy"}, 10)
+		return err == nil && slices.ContainsFunc(list, func(e audit.Event) bool {
+			return strings.Contains(string(e.Body), "poisoned") && strings.Contains(string(e.Body), revision)
+		})
+	})
+}
+
+func TestOnFailure_OnlyTheEndOfARevisionIsAnEvent(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{})
+	s.rules.onFailure(policy.Failure{Code: policy.CodeConflict, Revision: "single-failure"})
+	s.rules.onFailure(policy.Failure{Code: policy.CodePoisoned, Revision: "beyond-stopping"})
+	checkPoisoned(t, s, "beyond-stopping")
+	list, err := s.db.Events(t.Context(), 0, 0, []string{"policy"}, 10)
+	if err != nil || slices.ContainsFunc(list, func(e audit.Event) bool { return strings.Contains(string(e.Body), "single-failure") }) {
+		t.Errorf("events = %v, %v", list, err)
+	}
+}
+
+// The console is told the worst first, whatever the order in the files.
+func TestCheck_ErrorsFirst(t *testing.T) {
+	t.Parallel()
+	list := problemList(policy.Problems{
+		{File: "a.rego", Severity: policy.SeverityWarning}, {File: "b.rego", Severity: policy.SeverityError},
+		{File: "c.rego", Severity: policy.SeverityWarning}, {File: "d.rego", Severity: policy.SeverityError},
+	})
+	var order string
+	for _, p := range list {
+		order += p.File[:1]
+	}
+	if order != "bdac" {
+		t.Errorf("order = %s, want errors first and else the files' order", order)
+	}
+}
+
+func TestOnlySlow(t *testing.T) {
+	t.Parallel()
+	slow := policy.Problem{Code: policy.CodeDeadline, Severity: policy.SeverityError}
+	for name, tt := range map[string]struct {
+		problems policy.Problems
+		want     bool
+	}{
+		"none":           {nil, false},
+		"slow":           {policy.Problems{slow, slow}, true},
+		"slow_warning":   {policy.Problems{slow, {Code: "lint", Severity: policy.SeverityWarning}}, true},
+		"slow_and_wrong": {policy.Problems{slow, {Code: policy.CodeData, Severity: policy.SeverityError}}, false},
+		"wrong":          {policy.Problems{{Code: policy.CodeData, Severity: policy.SeverityError}}, false},
+	} {
+		if got := onlySlow(tt.problems); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 // Ready is what a server tells once it serves: on the terminal, and to the
 // ready file as JSON, so that scripts can use port 0.
 type Ready struct {
+	// Gateway and Console are base URLs; the console's pages are under /console/.
 	Gateway string `json:"gateway"`
 	Console string `json:"console"`
 	// Key is a caller's key of the admin audience. In the file it appears in
@@ -56,7 +57,7 @@ func (r Ready) greet(w io.Writer) {
 	if r.Simulated {
 		mode = "SIMULATED vendors: nothing leaves this machine, every answer is made up"
 	}
-	fmt.Fprintf(w, "\n  Spillway serves %s\n\n  gateway   %s\n  console   %s\n", mode, r.Gateway, r.Console)
+	fmt.Fprintf(w, "\n  Spillway serves %s\n\n  gateway   %s\n  console   %s/console/\n", mode, r.Gateway, r.Console)
 	if r.Password != "" {
 		fmt.Fprintf(w, "            sign in as admin with the one-time password %s\n", r.Password)
 	}

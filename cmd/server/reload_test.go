@@ -121,6 +121,30 @@ func checkConfigEvents(t *testing.T, s *started, want int) {
 	})
 }
 
+// A configuration that the acting policies do not fit is refused with the place.
+func TestReload_PoliciesDoNotFit(t *testing.T) {
+	t.Parallel()
+	text := strings.ReplaceAll(oneVendor, "URL", "http://127.0.0.1:1")
+	file := write(t, "spillway.yaml", text)
+	s := start(t, Options{Config: file, Env: vendorEnvironment})
+	files := shipped(t, "config/data.json", func(s string) string {
+		return strings.Replace(s, `"id": "batch", "targets": []`, `"id": "batch", "targets": ["local-haiku"]`, 1)
+	})
+	if _, err := s.rules.Activate(t.Context(), files, console.Change{By: "ada", Reason: "mine", Expected: 1}); err != nil {
+		t.Fatalf("Activate: %v", err)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "local-haiku", "other-haiku")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Reload(t.Context(), "ada")
+	if !errors.Is(err, console.ErrRefused) || !strings.Contains(err.Error(), "config/data.json:4") || !strings.Contains(err.Error(), "local-haiku") {
+		t.Errorf("Reload = %v, want a refusal with the place", err)
+	}
+	if _, ok := s.rules.engine.Revision().Catalog.TargetIndex("local-haiku"); !ok {
+		t.Error("the refused configuration is in force")
+	}
+}
+
 // A key that is exchanged in the environment's file reaches the vendor with the
 // next attempt, although the catalog's digest, which holds no secret, is the same.
 func TestReload_ExchangesAProviderKey(t *testing.T) {

@@ -185,7 +185,6 @@ func (s *Server) openConsole(context.Context) error {
 			return err
 		}
 	}
-	s.ready.Console += "/console/"
 	c.GatewayURL = s.ready.Gateway
 	s.console, err = console.New(c)
 	if err != nil {
@@ -302,7 +301,7 @@ func (s *Server) Run(ctx context.Context) error {
 			return errors.Join(err, s.drain(), s.Close())
 		}
 	}
-	s.log.Info("serving", "gateway", s.ready.Gateway, "console", s.ready.Console, "simulated", s.ready.Simulated,
+	s.log.Info("serving", "gateway", s.ready.Gateway, "console", s.ready.Console+"/console/", "simulated", s.ready.Simulated,
 		"version", cmp.Or(version(), "unknown"))
 	var err error
 	select {

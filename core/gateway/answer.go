@@ -34,7 +34,7 @@ func (x *exchange) answer(ctx context.Context, a *core.Attempt, res *http.Respon
 	}
 	body := x.out
 	if !x.native() {
-		body, err = translate.Response(a.Provider.Wire, x.format.Wire(), x.out)
+		body, err = translate.Response(a.Provider.Wire, x.format.Wire(), x.out, x.req.Decision.At.Unix())
 		if err != nil {
 			return badResponse(a, res, err)
 		}

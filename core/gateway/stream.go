@@ -51,7 +51,7 @@ func (x *exchange) stream(ctx context.Context, a *core.Attempt, res *http.Respon
 	if x.native() {
 		p.dropUsage = !x.peek.WantsUsage
 	} else {
-		p.conv = translate.NewStream(a.Provider.Wire, x.format.Wire(), x.peek.WantsUsage)
+		p.conv = translate.NewStream(a.Provider.Wire, x.format.Wire(), x.peek.WantsUsage, x.req.Decision.At.Unix())
 	}
 	p.follower.Reset()
 	x.scanner.Reset()

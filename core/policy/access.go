@@ -45,10 +45,7 @@ func (a *access) grants(k KeyAttributes) (core.Grants, error) {
 		}
 		asked = append(asked, ast.StringTerm(id))
 	}
-	m := &meter{limit: a.limits.steps, deadline: a.limits.deadline, now: a.limits.now}
-	if m.deadline > 0 {
-		m.start = m.now()
-	}
+	m := a.limits.meter(a.limits.steps)
 	answer, err := a.program.run(a.program.queries[entryAccess], &evaluation{
 		data: a.data, meter: m,
 		input: object(text("id", k.ID), text("name", k.Name), text("tenant", k.Tenant), text("plan", k.Plan),

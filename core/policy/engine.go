@@ -59,14 +59,6 @@ func newEngine(revision string, c *core.Catalog, p *program, config *ast.Term, l
 	return e
 }
 
-func (e *engine) newMeter(steps int) *meter {
-	m := &meter{limit: steps, deadline: e.limits.deadline, now: e.limits.now}
-	if m.deadline > 0 {
-		m.start = e.limits.now()
-	}
-	return m
-}
-
 // picture returns the snapshot made ready, and makes it ready if nobody did.
 func (e *engine) picture(snap *core.Snapshot) *picture {
 	if p := e.pictures.Load().find(snap); p != nil {
@@ -132,14 +124,14 @@ func (e *engine) failure(code, message string, loc *ast.Location, m *meter) *Fai
 		f.File, f.Row, f.Col = loc.File, loc.Row, loc.Col
 	}
 	if m.deadline > 0 {
-		f.Elapsed = m.now().Sub(m.start)
+		f.Elapsed = m.now().Sub(m.began)
 	}
 	return f
 }
 
 // evaluate asks the policy for a plan.
 func (e *engine) evaluate(p *picture, f *core.Facts) (*core.Plan, *Failure) {
-	m := e.newMeter(e.limits.steps)
+	m := e.limits.meter(e.limits.steps)
 	e.running.begin(m)
 	defer e.running.end(m)
 	ev := evaluation{
@@ -240,7 +232,7 @@ func (r *running) overdue(l limits) time.Duration {
 	defer r.mu.Unlock()
 	most := time.Duration(0)
 	for _, m := range r.meters {
-		most = max(most, l.now().Sub(m.start))
+		most = max(most, l.now().Sub(m.began))
 	}
 	if most < poisonAfter*l.deadline {
 		return 0

@@ -11,10 +11,7 @@ import (
 func (p *program) hottest(q *query, e *evaluation, l limits) *ast.Location {
 	t := &stepCounter{steps: map[codePlace]int{}}
 	e.tracer = t
-	e.meter = &meter{limit: min(l.steps, defaultSteps), deadline: 4 * l.deadline, now: l.now}
-	if e.meter.deadline > 0 {
-		e.meter.start = l.now()
-	}
+	e.meter = l.meter(min(l.steps, defaultSteps))
 	_, _ = p.run(q, e) // it fails as before; only the count matters
 	var most codePlace
 	for at, n := range t.steps {

@@ -9,13 +9,17 @@ const (
 	defaultDeadline = 50 * time.Millisecond
 	// poisonAfter deadlines, an evaluation is beyond stopping.
 	poisonAfter = 10
+	// patience multiplies the deadline where no request waits: a machine that is
+	// busy for a moment must not make a good revision look slow.
+	patience = 20
 )
 
 // meter counts the steps of one evaluation and stops it: OPA asks it before
 // every expression. It belongs to one goroutine.
 type meter struct {
 	steps, limit int
-	start        time.Time
+	began        time.Time     // never changes
+	start        time.Time     // of the time that deadline bounds
 	deadline     time.Duration // 0: none
 	now          func() time.Time
 	strikes      int
@@ -54,3 +58,19 @@ func (m *meter) look() {
 }
 
 func (m *meter) exhausted() bool { return m.steps > m.limit }
+
+// patient are the limits where no request waits. The steps stay as they are.
+func (l limits) patient() limits {
+	l.deadline *= patience
+	return l
+}
+
+// meter starts a meter for one evaluation.
+func (l limits) meter(steps int) *meter {
+	m := &meter{limit: steps, deadline: l.deadline, now: l.now}
+	if m.deadline > 0 {
+		m.began = l.now()
+		m.start = m.began
+	}
+	return m
+}

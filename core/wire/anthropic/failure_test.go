@@ -81,7 +81,7 @@ func TestAppendErrorEvent(t *testing.T) {
 	e := &core.Error{Kind: core.KindStreamCut, Message: "cut \"here\"\n", Tried: []string{"a: stream_cut"}}
 	raw := string(anthropic.New().AppendErrorEvent([]byte("data: x\n\n"), e, ""))
 	events := wiretest.Events(t, raw)
-	want := `{"type":"error","error":{"type":"api_error","message":"cut \"here\"\n Tried: a: stream_cut."},"request_id":null}`
+	want := `{"type":"error","error":{"type":"api_error","message":"cut \"here\". Tried: a: stream_cut."},"request_id":null}`
 	if len(events) != 2 || string(events[1].Name) != "error" || string(events[1].Data) != want || !events[1].Canonical {
 		t.Errorf("got %q", raw)
 	}

@@ -55,18 +55,26 @@ func (r *Reader) Once(number uint, name string) {
 // Has reports whether the field of that number was there.
 func (r *Reader) Has(number uint) bool { return r.seen>>number&1 != 0 }
 
-// Fail refuses the body with a message for the caller.
+// Fail refuses the body with a message for the caller. Where the text is no
+// JSON at all that is the message, because a field's fault only follows from it.
 func (r *Reader) Fail(format string, args ...any) {
-	if r.err == nil {
+	switch {
+	case r.err != nil:
+	case r.Walker.Err() != nil:
+		r.err = r.notJSON()
+	default:
 		r.err = invalid(format, args...)
 	}
+}
+
+func (r *Reader) notJSON() *core.Error {
+	return invalid("The body is %s. Send one JSON object.", r.Walker.Err().Error())
 }
 
 // Done checks that the body ends here, and returns what is wrong with it.
 func (r *Reader) Done() error {
 	if r.err == nil && !r.End() {
-		e := r.Walker.Err()
-		r.err = invalid("The body is %s. Send one JSON object.", e.Error())
+		r.err = r.notJSON()
 	}
 	if r.err != nil {
 		return r.err

@@ -29,6 +29,9 @@ func Text(e *core.Error) string {
 	if len(e.Tried) == 0 {
 		return text
 	}
+	if text = strings.TrimSpace(text); !strings.ContainsAny(text[len(text)-1:], ".!?") {
+		text += "."
+	}
 	return text + " Tried: " + strings.Join(e.Tried, "; ") + "."
 }
 

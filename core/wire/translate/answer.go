@@ -15,15 +15,15 @@ import (
 
 // Response puts a whole answer that came in one vendor's form into the other's.
 // The model stays the one that answered; the id gets the other form's prefix.
-// The field created, which Messages answers lack, is 0. An error is a
+// created, in seconds since 1970, is what Messages answers lack. An error is a
 // [*core.Error] of KindBadResponse: the answer to a plain text request holds
 // something else than text.
-func Response(from, to core.Wire, doc []byte) ([]byte, error) {
+func Response(from, to core.Wire, doc []byte, created int64) ([]byte, error) {
 	var out []byte
 	var err *core.Error
 	switch {
 	case from == core.WireAnthropic && to == core.WireOpenAI:
-		out, err = chatAnswer(doc)
+		out, err = chatAnswer(doc, created)
 	case from == core.WireOpenAI && to == core.WireAnthropic:
 		out, err = messagesAnswer(doc)
 	default:
@@ -41,7 +41,7 @@ func unfit(path string) *core.Error {
 }
 
 // chatAnswer writes a Messages answer as a Chat Completions answer.
-func chatAnswer(doc []byte) ([]byte, *core.Error) {
+func chatAnswer(doc []byte, created int64) ([]byte, *core.Error) {
 	var u price.Usage
 	anthropic.ReadUsage(walk.Get(doc, "usage"), &u)
 	said, err := messagesTexts(walk.Get(doc, "content"))
@@ -54,7 +54,9 @@ func chatAnswer(doc []byte) ([]byte, *core.Error) {
 	}
 	out := append([]byte(nil), `{"id":`...)
 	out = quote.Append(out, chatID(walk.Bytes(walk.Get(doc, "id"))))
-	out = append(out, `,"object":"chat.completion","created":0,"model":`...)
+	out = append(out, `,"object":"chat.completion","created":`...)
+	out = strconv.AppendInt(out, created, 10)
+	out = append(out, `,"model":`...)
 	out = quote.Append(out, walk.Bytes(walk.Get(doc, "model")))
 	out = append(out, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
 	out = appendJoined(out, said)

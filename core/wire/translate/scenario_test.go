@@ -68,7 +68,7 @@ func TestResponse_Scenarios(t *testing.T) {
 		t.Run(sc.Name, func(t *testing.T) {
 			t.Parallel()
 			from, to := direction(t, sc)
-			got, err := translate.Response(from, to, []byte(sc.Section(t, "answer")))
+			got, err := translate.Response(from, to, []byte(sc.Section(t, "answer")), 0)
 			if _, bad := sc.Sections["error"]; bad {
 				var e *core.Error
 				if !errors.As(err, &e) || e.Kind != core.KindBadResponse || e.Type != sc.Section(t, "error") {
@@ -92,7 +92,7 @@ func TestStream_Scenarios(t *testing.T) {
 		t.Run(sc.Name, func(t *testing.T) {
 			t.Parallel()
 			from, to := direction(t, sc)
-			s := translate.NewStream(from, to, sc.Section(t, "usage") == "yes")
+			s := translate.NewStream(from, to, sc.Section(t, "usage") == "yes", 0)
 			source := format(from).NewFollower()
 			var got []byte
 			for _, ev := range wiretest.Events(t, sc.Section(t, "stream")+"\n") {

@@ -25,11 +25,12 @@ type form interface {
 }
 
 // NewStream returns a translator for one stream. With wantsUsage a Chat
-// Completions caller gets the usage chunk.
-func NewStream(from, to core.Wire, wantsUsage bool) *Stream {
+// Completions caller gets the usage chunk; created, in seconds since 1970, is
+// what its chunks say and Messages streams lack.
+func NewStream(from, to core.Wire, wantsUsage bool, created int64) *Stream {
 	switch {
 	case from == core.WireAnthropic && to == core.WireOpenAI:
-		return &Stream{form: &chatStream{wantsUsage: wantsUsage}}
+		return &Stream{form: &chatStream{wantsUsage: wantsUsage, created: created}}
 	case from == core.WireOpenAI && to == core.WireAnthropic:
 		return &Stream{form: &messagesStream{}}
 	}

@@ -1,6 +1,8 @@
 package translate
 
 import (
+	"strconv"
+
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/price"
 	"github.com/spillway-llm/spillway/core/sse"
@@ -12,6 +14,7 @@ import (
 // chatStream writes a Messages stream as a Chat Completions stream.
 type chatStream struct {
 	wantsUsage bool
+	created    int64
 	head       []byte // of every chunk, up to its choices
 	usage      price.Usage
 	finish     string
@@ -50,7 +53,9 @@ func (s *chatStream) start(message []byte) {
 	anthropic.ReadUsage(walk.Get(message, "usage"), &s.usage)
 	s.head = append(s.head[:0], `data: {"id":`...)
 	s.head = quote.Append(s.head, chatID(walk.Bytes(walk.Get(message, "id"))))
-	s.head = append(s.head, `,"object":"chat.completion.chunk","created":0,"model":`...)
+	s.head = append(s.head, `,"object":"chat.completion.chunk","created":`...)
+	s.head = strconv.AppendInt(s.head, s.created, 10)
+	s.head = append(s.head, `,"model":`...)
 	s.head = quote.Append(s.head, walk.Bytes(walk.Get(message, "model")))
 	s.head = append(s.head, `,"choices":[`...)
 }
