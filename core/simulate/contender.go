@@ -56,7 +56,7 @@ func Whole(name string, rev *core.Revision) Contender {
 
 // revision is the contender's, with its evaluations counted. The tables are a
 // copy, because the engine completes those that it is given.
-func (c Contender) revision(s *Scenario, real func() time.Duration) (*core.Revision, *stopwatch, error) {
+func (c Contender) revision(s *Scenario, clock *Clock, real func() time.Duration) (*core.Revision, *stopwatch, error) {
 	if c.Revision == nil {
 		return nil, nil, errors.New("no revision")
 	}
@@ -69,13 +69,14 @@ func (c Contender) revision(s *Scenario, real func() time.Duration) (*core.Revis
 	}
 	tables := *c.Revision.Tables
 	tables.UseCases = slices.Clone(tables.UseCases)
-	w := &stopwatch{decider: c.Revision.Decider, real: real}
+	w := &stopwatch{decider: c.Revision.Decider, clock: clock, real: real}
 	return &core.Revision{ID: c.Revision.ID, Catalog: c.Revision.Catalog, Tables: &tables, Decider: w}, w, nil
 }
 
 // stopwatch measures the real time that a decider takes.
 type stopwatch struct {
 	decider          core.Decider
+	clock            *Clock
 	real             func() time.Duration
 	spent            time.Duration
 	plans, snapshots int
@@ -93,7 +94,9 @@ func (w *stopwatch) read() time.Duration {
 // Decide passes on and measures.
 func (w *stopwatch) Decide(snap *core.Snapshot, facts *core.Facts) (*core.Plan, bool) {
 	begun := w.read()
-	plan, memo := w.decider.Decide(snap, facts)
+	var plan *core.Plan
+	var memo bool
+	w.clock.Aside(func() { plan, memo = w.decider.Decide(snap, facts) })
 	w.spent += w.read() - begun
 	if !memo {
 		w.plans++
@@ -104,7 +107,7 @@ func (w *stopwatch) Decide(snap *core.Snapshot, facts *core.Facts) (*core.Plan, 
 // Prepare passes on and measures.
 func (w *stopwatch) Prepare(snap *core.Snapshot) {
 	begun := w.read()
-	w.decider.Prepare(snap)
+	w.clock.Aside(func() { w.decider.Prepare(snap) })
 	w.spent += w.read() - begun
 	w.snapshots++
 }

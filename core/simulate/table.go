@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // lineWidth is where running text is wrapped.
@@ -23,14 +24,15 @@ func (r *Report) WriteTable(w io.Writer) error {
 		r.details(&b, &r.Results[i])
 	}
 	for _, paragraph := range strings.Split(r.Text, "\n") {
-		wrap(&b, paragraph, "")
+		wrap(&b, paragraph)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func (r *Report) rows(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+func (r *Report) rows(w *bytes.Buffer) {
+	var b bytes.Buffer
+	t := tabwriter.NewWriter(&b, 0, 0, cellGap, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, pad("", r)+"\tanswered\trefused\tfailed\tloss %\tcalls\tamplification\tretries\tdenied\tcost $\tp50 ms\tp95 ms\tavailable %\t")
 	for i := range r.Results {
 		x := &r.Results[i]
@@ -42,7 +44,18 @@ func (r *Report) rows(w io.Writer) {
 			x.Answered, x.Refused, x.Failed, x.LossPercent, x.Calls, x.Amplification, x.Retries, x.RetriesDenied, cost,
 			x.P50MS, x.P95MS, x.AvailabilityPercent)
 	}
+	flush(t, &b, w)
+}
+
+// cellGap is the space before each column, which the first does not need.
+const cellGap = 2
+
+// flush writes a table without the gap before its first column.
+func flush(t *tabwriter.Writer, b *bytes.Buffer, to *bytes.Buffer) {
 	_ = t.Flush() // into memory
+	for line := range bytes.Lines(b.Bytes()) {
+		to.Write(line[min(cellGap, len(line)):])
+	}
 }
 
 // pad sets a name flush left, in a table whose columns are flush right.
@@ -91,20 +104,25 @@ func (r *Report) details(b *bytes.Buffer, x *Result) {
 	b.WriteByte('\n')
 }
 
-// wrap writes a paragraph in lines of at most lineWidth bytes, longer words apart.
-func wrap(b *bytes.Buffer, paragraph, indent string) {
-	line := indent
-	for _, word := range strings.Fields(paragraph) {
-		if len(line) > len(indent) && len(line)+1+len(word) > lineWidth {
-			fmt.Fprintln(b, line)
-			line = indent
+// wrap writes a paragraph in lines of at most lineWidth characters, longer words
+// apart. A no-break space keeps a figure and its unit together.
+func wrap(b *bytes.Buffer, paragraph string) {
+	used := 0
+	for _, word := range strings.Split(paragraph, " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case used == 0:
+		case used+1+n > lineWidth:
+			b.WriteByte('\n')
+			used = 0
+		default:
+			b.WriteByte(' ')
+			used++
 		}
-		if len(line) > len(indent) {
-			line += " "
-		}
-		line += word
+		b.WriteString(word)
+		used += n
 	}
-	fmt.Fprintln(b, line)
+	b.WriteByte('\n')
 }
 
 // WriteTiming writes how long the runs took in real time, and the share of it
@@ -123,13 +141,13 @@ func (r *Report) WriteTiming(w io.Writer) error {
 
 // WriteRetryBudgetTable writes R5.4's rows as aligned text.
 func WriteRetryBudgetTable(w io.Writer) error {
-	var b bytes.Buffer
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var b, out bytes.Buffer
+	t := tabwriter.NewWriter(&b, 0, 0, cellGap, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "%-8s\tcalls\tretries\tdenied\tamplification\tloss %%\t\n", "")
 	for _, r := range RetryBudgetTable() {
 		fmt.Fprintf(t, "%-8s\t%d\t%d\t%d\t%.2f\t%.1f\t\n", r.Name, r.Calls, r.Retries, r.Denied, r.Amplification(), r.LossPercent())
 	}
-	_ = t.Flush() // into memory
-	_, err := w.Write(b.Bytes())
+	flush(t, &b, &out)
+	_, err := w.Write(out.Bytes())
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/circuit"
 	"github.com/spillway-llm/spillway/core/price"
 )
 
@@ -214,39 +215,45 @@ func (t *tally) timeline() []Change {
 // The letters of a strip, by state.
 const stateLetters = ".o#"
 
-// strips draw the circuits that moved, in the order in which they first did.
+// strips draw the circuits that moved, in the order of traffic and targets.
 func (t *tally) strips() []Strip {
-	type drawn struct {
-		Strip
-		worst []byte
-		last  byte
-		upTo  int
-	}
-	var all []*drawn
-	for i := range t.changes {
-		c := &t.changes[i]
-		n := slices.IndexFunc(all, func(d *drawn) bool { return d.UseCase == c.UseCase && d.Target == c.Target })
-		if n < 0 {
-			n = len(all)
-			all = append(all, &drawn{Strip: Strip{UseCase: c.UseCase, Target: c.Target}, worst: make([]byte, buckets)})
-		}
-		d, at := all[n], t.bucketIndex(c.At.Sub(start()))
-		for ; d.upTo < at; d.upTo++ {
-			d.worst[d.upTo] = max(d.worst[d.upTo], d.last)
-		}
-		d.worst[at] = max(d.worst[at], d.last, byte(c.To))
-		d.last = byte(c.To)
-	}
 	out := []Strip{}
-	for _, d := range all {
-		for ; d.upTo < buckets; d.upTo++ {
-			d.worst[d.upTo] = max(d.worst[d.upTo], d.last)
+	for _, p := range t.parts {
+		for _, target := range t.scenario.Targets {
+			if states := t.strip(p.UseCase, target.ID); states != "" {
+				out = append(out, Strip{UseCase: p.UseCase, Target: target.ID, States: states})
+			}
 		}
-		for i, s := range d.worst {
-			d.worst[i] = stateLetters[s]
-		}
-		d.States = string(d.worst)
-		out = append(out, d.Strip)
 	}
 	return out
+}
+
+// strip is one circuit's, "" if it never moved.
+func (t *tally) strip(useCase, target string) string {
+	worst := make([]circuit.State, buckets)
+	state, upTo, moved := circuit.Closed, 0, false
+	until := func(end int) {
+		for ; upTo < end; upTo++ {
+			worst[upTo] = max(worst[upTo], state)
+		}
+	}
+	for i := range t.changes {
+		c := &t.changes[i]
+		if c.UseCase != useCase || c.Target != target {
+			continue
+		}
+		at := t.bucketIndex(c.At.Sub(start()))
+		until(at)
+		worst[at] = max(worst[at], state, c.To)
+		state, moved = c.To, true
+	}
+	if !moved {
+		return ""
+	}
+	until(buckets)
+	letters := make([]byte, buckets)
+	for i, s := range worst {
+		letters[i] = stateLetters[s]
+	}
+	return string(letters)
 }

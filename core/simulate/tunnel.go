@@ -89,7 +89,7 @@ func newTunnel(s *Scenario, c Contender, o Options) (*tunnel, *stopwatch, error)
 	t.vendors = &vendors{
 		scenario: s, clock: t.clock, random: t.random, tally: t.tally, windows: map[windowKey]*window{},
 	}
-	rev, watch, err := c.revision(s, o.Stopwatch)
+	rev, watch, err := c.revision(s, t.clock, o.Stopwatch)
 	if err != nil {
 		return nil, nil, err
 	}
