@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/spillway-llm/spillway/core/circuit"
 )
 
 // The chart's measures.
@@ -13,7 +15,7 @@ const (
 	chartRight  = 20.0
 	panelHeight = 140.0
 	panelGap    = 44.0
-	stripHeight = 11.0
+	stripHeight = 14.0
 	legendRow   = 18.0
 )
 
@@ -146,27 +148,31 @@ func (c *chart) strips(i int) {
 	c.y += 18
 	c.bands(stripHeight * float64(len(x.Circuits)))
 	for _, s := range x.Circuits {
-		c.svg.text(chartLeft-6, c.y+9, "end", inkText, s.UseCase+" "+s.Target)
-		c.strip(s.States, inks(i))
+		c.svg.text(chartLeft-6, c.y+11, "end", inkText, s.UseCase+" "+s.Target)
+		c.strip(x.Timeline, s, inks(i))
 		c.y += stripHeight
 	}
 	c.y += 6
 }
 
-// strip joins neighbouring pieces of one state.
-func (c *chart) strip(states, ink string) {
-	for from := 0; from < len(states); {
-		to := from + 1
-		for to < len(states) && states[to] == states[from] {
-			to++
+// strip draws one circuit from its changes.
+func (c *chart) strip(changes []Change, s Strip, ink string) {
+	state, since := circuit.Closed.String(), 0.0
+	until := func(seconds float64) {
+		seconds = min(seconds, c.report.DurationS)
+		opacity := map[string]float64{circuit.Open.String(): 0.9, circuit.HalfOpen.String(): 0.35}[state]
+		if opacity > 0 && seconds > since {
+			c.svg.rect(c.x(since), c.y+1, c.x(seconds)-c.x(since), stripHeight-2, ink, opacity)
 		}
-		opacity := map[byte]float64{'#': 0.9, 'o': 0.35}[states[from]]
-		if opacity > 0 {
-			x := c.x(float64(from) * c.report.BucketS)
-			c.svg.rect(x, c.y+1, c.x(float64(to)*c.report.BucketS)-x, stripHeight-2, ink, opacity)
-		}
-		from = to
+		since = seconds
 	}
+	for _, x := range changes {
+		if x.UseCase == s.UseCase && x.Target == s.Target {
+			until(x.AtS)
+			state = x.To
+		}
+	}
+	until(c.report.DurationS)
 }
 
 // ceiling is the next number of the form 1, 2 or 4 times a power of ten whose
