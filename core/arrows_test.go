@@ -47,7 +47,7 @@ func rooms() map[string]room {
 		"core/upstream":       only(wire...),
 		"core/exchange": only(append(slices.Clone(wire), "core/circuit", "core/stream", "core/upstream",
 			"core/wire/anthropic", "core/wire/openai", "core/wire/translate")...),
-		"core/transport":  only("core", "core/exchange", "core/upstream"),
+		"core/transport":  only("core", "core/exchange", "core/upstream", "core/wire"),
 		"core/access":     only("core"),
 		"core/demovendor": only("core/sse"),
 		"core/coretest":   only("core/..."),
