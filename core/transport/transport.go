@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -217,17 +218,20 @@ func (t *Transport) grants() *core.Grants {
 	return &o.grants
 }
 
-// useCases are a revision's, the one for requests that name none first.
-func useCases(rev *core.Revision, first string) []string {
-	if first == "" {
-		first = core.DefaultUseCase
-	}
-	ids := make([]string, 0, len(rev.Tables.UseCases))
+// useCases are a revision's, the one for requests that name none first. One that
+// was configured stays first when a later revision doesn't have it: its requests
+// are refused then, and don't become another workload unnoticed.
+func useCases(rev *core.Revision, configured string) []string {
+	first := cmp.Or(configured, core.DefaultUseCase)
+	ids := make([]string, 0, len(rev.Tables.UseCases)+1)
 	for _, u := range rev.Tables.UseCases {
 		ids = append(ids, u.ID)
 	}
-	if i := slices.Index(ids, first); i > 0 {
+	switch i := slices.Index(ids, first); {
+	case i > 0:
 		ids[0], ids[i] = ids[i], ids[0]
+	case i < 0 && configured != "":
+		ids = slices.Insert(ids, 0, configured)
 	}
 	return ids
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -303,6 +305,72 @@ func TestRoundTrip_Facts(t *testing.T) {
 	}
 	if h := v[0].seen()[1].header; h.Get("Spillway-Use-Case") != "" || h.Get("X-Plan") != "" {
 		t.Errorf("the vendor is told %v", h)
+	}
+}
+
+// A use case that the acting revision doesn't have is refused, and never another
+// workload: neither one that the program's hook names nor one that a later
+// revision gave up.
+func TestRoundTrip_UnknownUseCase(t *testing.T) {
+	t.Parallel()
+	f := formats()[0]
+	v := pair(t, 0, fails(t), fails(t))
+	r := newRig(t, v[0], v[1], func(c *transport.Config) {
+		c.Facts = func(_ *http.Request, f *core.Facts) { f.UseCase = "nonsense" }
+	})
+	for _, ask := range []string{f.ask, f.askStream} {
+		if got := r.ask(t, f.path, ask); got.StatusCode != 400 || !strings.Contains(got.text, "nonsense") {
+			t.Errorf("%d %s", got.StatusCode, got.text)
+		}
+	}
+	r = newRig(t, v[0], v[1], func(c *transport.Config) { c.UseCase = "static" })
+	rev := core.DefaultRevision(catalogOf(t, v[0].URL, v[1].URL))
+	last := len(rev.Tables.UseCases) - 1
+	rev.Tables.UseCases[last].ID = "renamed"
+	if err := r.engine.Activate(rev); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.ask(t, f.path, f.ask); got.StatusCode != 400 || !strings.Contains(got.text, `\"static\"`) {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+// Requests at the same time don't see one another's bytes, although they share
+// buffers.
+func TestRoundTrip_Concurrent(t *testing.T) {
+	t.Parallel()
+	f := formats()[0]
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		own := r.Header.Get("Anthropic-Beta")
+		if r.Header.Get("Accept") == "text/event-stream" {
+			streams(f.start, strings.ReplaceAll(f.delta, "Hello", own), f.end)(w, r)
+			return
+		}
+		says(200, strings.ReplaceAll(f.answer, "Hello", own))(w, r)
+	}
+	v := pair(t, 0, echo, fails(t))
+	r := newRig(t, v[0], v[1])
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			own := "own-" + strconv.Itoa(i) + "-" + strings.Repeat("x", i*50)
+			for _, ask := range []string{f.ask, f.askStream} {
+				res, err := r.send(t.Context(), f.path, ask, "Anthropic-Beta", own)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				b, err := io.ReadAll(res.Body)
+				_ = res.Body.Close()
+				if err != nil || strings.Count(string(b), own) != 1 || strings.Count(string(b), "own-") != 1 {
+					t.Errorf("request %d got %q, %v", i, b, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := r.tape.count(); n != 80 {
+		t.Errorf("%d decisions", n)
 	}
 }
 
