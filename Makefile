@@ -3,7 +3,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 10s
 # Modules beside the root one: examples, client tests, benchmarks.
 MODULES     := $(patsubst %/go.mod,%,$(shell find examples test bench -name go.mod -not -path '*/node_modules/*' 2>/dev/null))
-NODE        := $(patsubst %/package-lock.json,%,$(shell find test -name package-lock.json -not -path '*/node_modules/*' 2>/dev/null))
+NODE        := $(patsubst %/package-lock.json,%,$(shell find test web/src -name package-lock.json -not -path '*/node_modules/*' 2>/dev/null))
 BROWSERS    := chromium chromium-browser google-chrome
 
 .DEFAULT_GOAL := help
@@ -26,7 +26,8 @@ test-deps: # a C compiler for SQLite, a browser for the console's tests, the cli
 	@for b in $(BROWSERS); do command -v $$b >/dev/null && exit 0; done; \
 	  if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -yq --no-install-recommends chromium; \
 	  else echo "install chromium: the console's tests drive a browser" >&2; exit 1; fi
-	@set -e; for n in $(NODE); do echo "cd $$n && npm ci"; (cd $$n && npm ci --no-audit --no-fund --loglevel=error); done
+	@set -e; for n in $(NODE); do [ $$n/node_modules/.package-lock.json -nt $$n/package-lock.json ] || \
+	  (echo "cd $$n && npm ci" && cd $$n && npm ci --no-audit --no-fund --loglevel=error); done
 
 test-race: ## the root module's tests with the race detector
 	go test -race ./...
@@ -38,7 +39,7 @@ lint: ## gofmt, go vet and staticcheck
 	go run $(STATICCHECK) ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && go vet ./..."; (cd $$m && go vet ./...); done
 
-generate: ## rebuild what is generated and committed
+generate: ## rebuild what is generated and committed: templates, vendored scripts
 	go generate ./...
 
 generate-check: generate ## fail when a generated file was not committed

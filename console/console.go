@@ -44,7 +44,7 @@ func New(cfg Config) (*Console, error) {
 	}
 	c := &Console{
 		cfg: cfg, assets: assets, hub: live.NewHub(live.Settings{Log: cfg.Log}),
-		boards: map[string]*live.Board{}, feed: newFeed(), traffic: newTraffic(), attempts: newAttempts(),
+		boards: map[string]*live.Board{}, feed: newFeed(cfg.Now()), traffic: newTraffic(), attempts: newAttempts(),
 		wake: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	epoch := rand.Text()

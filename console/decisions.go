@@ -128,7 +128,10 @@ type chip struct{ Text, Without string }
 func (p page) filterValue(name, value string) string {
 	switch name {
 	case "outcome":
-		return p.Word("outcome", value)
+		if p.Has("outcome." + value) {
+			return p.T("outcome." + value)
+		}
+		return p.Word("kind", value)
 	case "degraded":
 		return p.T("yes")
 	}

@@ -36,6 +36,8 @@ type feedItem struct {
 // feed keeps the newest events and the levels' last changes. It is safe for
 // concurrent use.
 type feed struct {
+	started time.Time // what happened before it is only in the history
+
 	mu     sync.Mutex
 	items  []feedItem // newest first
 	levels map[string]time.Time
@@ -43,7 +45,7 @@ type feed struct {
 	fresh  []feedItem
 }
 
-func newFeed() *feed { return &feed{levels: map[string]time.Time{}} }
+func newFeed(started time.Time) *feed { return &feed{started: started, levels: map[string]time.Time{}} }
 
 // add puts a live event in front and remembers it for the next announcement.
 func (f *feed) add(it feedItem) {
@@ -88,11 +90,11 @@ func (f *feed) levelSince(useCase string) time.Time {
 	return f.levels[useCase]
 }
 
-// read takes over recorded events: all of them the first time, and afterwards
-// only those that never pass the recorder, such as gaps of the audit itself.
+// read takes over recorded events: those from before the start, and of the
+// later ones what never passes the recorder. The others came live already.
 func (f *feed) read(ctx context.Context, h History) error {
 	f.mu.Lock()
-	after, initial := f.seq, f.seq == 0
+	after := f.seq
 	f.mu.Unlock()
 	events, err := h.Events(ctx, 0, after, readLength)
 	if err != nil {
@@ -102,7 +104,8 @@ func (f *feed) read(ctx context.Context, h History) error {
 	defer f.mu.Unlock()
 	for _, e := range slices.Backward(events) {
 		f.seq = max(f.seq, e.Seq)
-		if (initial && e.Kind != "budget") || e.Kind == "gap" {
+		unseen := e.At.Before(f.started) && e.Kind != "budget"
+		if unseen || e.Kind == "gap" || e.Kind == "run" {
 			f.put(recordedItem(e))
 		}
 	}

@@ -127,12 +127,22 @@ func (p page) quiet(o overview) string {
 	return p.T("quiet", p.clock(o.Quiet).text)
 }
 
-// acting names the acting revision.
-func (p page) acting() string {
-	if r := p.c.active.Load(); r != nil {
-		return p.T("revision.acting", r.Number, short(r.ID))
+// firstRunTitle heads the first steps and tells when they have worked.
+func (p page) firstRunTitle(o overview) string {
+	if o.Never {
+		return p.T("first_run")
 	}
-	return p.T("revision.acting.id", short(p.c.cfg.Live.Revision().ID))
+	return p.T("first_run.works")
+}
+
+// acting names the engine's revision, by its number when that is known: after
+// the watchdog took a revision out, the newest number is not what acts.
+func (p page) acting() string {
+	id := p.c.cfg.Live.Revision().ID
+	if r := p.c.active.Load(); r != nil && r.ID == id {
+		return p.T("revision.acting", r.Number, short(id))
+	}
+	return p.T("revision.acting.id", short(id))
 }
 
 // success is the success rate, or a dash before any data.

@@ -12,8 +12,10 @@ import (
 // page is what every view needs to know about the request that it answers.
 type page struct {
 	locale.Printer
-	c         *Console
-	Theme     string // "light", "dark" or "" for the system's
+	c     *Console
+	Theme string // "light", "dark" or "" for the system's
+	// NoKeys switches the single-key shortcuts off (WCAG 2.1.4).
+	NoKeys    bool
 	Session   Session
 	Path      string // with the query, for forms that lead back
 	Method    string
@@ -62,10 +64,11 @@ func (p page) changing() bool { return p.Method != http.MethodGet && p.Method !=
 
 func (p page) signedIn() bool { return p.Session.Operator != "" && !p.Session.MustSetPassword }
 
-// ids of the two cookies that only change what a page looks like.
+// The cookies that only change what a page looks like and listens to.
 const (
 	langCookie  = "lang"
 	themeCookie = "theme"
+	keysCookie  = "keys"
 )
 
 func (c *Console) page(r *http.Request, area string) page {
@@ -83,6 +86,9 @@ func (c *Console) page(r *http.Request, area string) page {
 	p.Printer = locale.For(lang)
 	if ck, err := r.Cookie(themeCookie); err == nil {
 		p.Theme = theme(ck.Value)
+	}
+	if ck, err := r.Cookie(keysCookie); err == nil {
+		p.NoKeys = ck.Value == "off"
 	}
 	if q := r.URL.Query().Get("theme"); q != "" {
 		p.Theme = theme(q)

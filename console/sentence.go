@@ -26,9 +26,12 @@ func (p page) sentence(it feedItem) string {
 		return p.T("feed.key.back", it.Subject, it.By)
 	case "override":
 		return p.T("feed.override", first(it.Subject, "*"), first(it.UseCase, p.T("all")), p.Word("hold", it.To), it.By, it.Reason) + p.until(it.Until)
-	case "policy.activate", "policy.rollback", "policy.poisoned":
+	case "policy.activate", "policy.rollback", "policy.poisoned", "policy.default":
 		return p.T("feed."+it.Kind, it.Number, it.By, it.Reason)
 	case "config.loaded":
+		if it.By == "start" {
+			return p.T("feed.config.start")
+		}
 		return p.T("feed.config.loaded", it.By)
 	case "config.refused":
 		return p.T("feed.config.refused", it.By, it.Reason)
@@ -41,7 +44,7 @@ func (p page) sentence(it feedItem) string {
 	case "run":
 		return p.T("feed.run." + first(it.Cause, "started"))
 	}
-	return it.Kind + " " + it.Subject
+	return it.Kind + " " + short(it.Subject)
 }
 
 // gap says how much of the audit is missing, and admits it when nobody knows.

@@ -177,7 +177,7 @@ func (c *Console) replacePassword(w http.ResponseWriter, r *http.Request, old Se
 	return c.begin(w, r, Operator{Name: old.Operator})
 }
 
-// preferences serves POST /console/preferences: language and theme.
+// preferences serves POST /console/preferences: language, theme and shortcuts.
 func (c *Console) preferences(w http.ResponseWriter, r *http.Request, p page) error {
 	if err := r.ParseForm(); err != nil {
 		return err
@@ -192,6 +192,12 @@ func (c *Console) preferences(w http.ResponseWriter, r *http.Request, p page) er
 		} else {
 			http.SetCookie(w, c.cookie(r, themeCookie, "", -time.Second))
 		}
+	}
+	switch r.PostForm.Get("keys") {
+	case "off":
+		http.SetCookie(w, c.cookie(r, keysCookie, "off", year))
+	case "on":
+		http.SetCookie(w, c.cookie(r, keysCookie, "", -time.Second))
 	}
 	http.Redirect(w, r, localPath(r.PostForm.Get("next")), http.StatusSeeOther)
 	return nil

@@ -56,6 +56,14 @@ func (p page) themeName() string {
 	return p.Theme
 }
 
+// keys tells live.js whether single keys are shortcuts.
+func (p page) keys() string {
+	if p.NoKeys {
+		return "off"
+	}
+	return "on"
+}
+
 func languageName(lang string) string {
 	if lang == "ja" {
 		return "日本語"

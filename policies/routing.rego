@@ -18,7 +18,7 @@ config := data.config.routing
 #   id: routing.plan
 plan := {
 	"ranked": ranked,
-	"excluded": excluded,
+	"excluded": out,
 	"scores": {target[2]: target[4] | some target in candidates},
 	"preferred": preferred,
 	"no_target": object.get({0: "every target is excluded"}, count(ranked), ""),
@@ -27,13 +27,10 @@ plan := {
 	"allow_continuation": config.allow_continuation,
 	"allow_hedge": config.allow_hedge,
 } if {
-	holds := object.get(held, input.request.use_case, {})
-	out := forced_out
+	out := excluded
 	candidates := [target |
 		some target in scored
-		id := target[2]
-		not holds[id]
-		not out[id]
+		not out[target[2]]
 	]
 	ranked := [target[2] | some target in array.reverse(sort(candidates))]
 }

@@ -233,7 +233,7 @@ func TestConsole_EditActivateRollBack(t *testing.T) {
 	for range len("\nbroken := (") {
 		p.keys(kb.Backspace)
 	}
-	p.keys("\nunable[\"claude-opus-5-5\"] contains \"moved\" if true\n")
+	p.keys("\nunable[\"claude-opus-5-5\"] contains \"moved\" if input.request.model == \"claude-opus-5-5\"\n")
 	p.press("#review", "document.querySelector('#reason')")
 	p.accessible("review")
 	p.narrow("review")

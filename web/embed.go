@@ -13,6 +13,8 @@ import (
 	"strings"
 )
 
+//go:generate sh -c "cd src && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build"
+
 //go:embed static
 var files embed.FS
 

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 type started struct {
 	*Server
 	t    testing.TB
+	base string // where requests go, the gateway unless a test says otherwise
 	stop func() // ends it politely and waits
 }
 
@@ -57,7 +58,7 @@ func start(t testing.TB, o Options) *started {
 		}
 	})
 	t.Cleanup(stop)
-	return &started{Server: s, t: t, stop: stop}
+	return &started{Server: s, t: t, base: s.ready.Gateway, stop: stop}
 }
 
 func write(t testing.TB, name, text string) string {
@@ -79,7 +80,7 @@ type answer struct {
 // post sends JSON with the admin's key, or another one.
 func (s *started) post(path, body string, header ...string) answer {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.ready.Gateway+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.base+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func (s *started) post(path, body string, header ...string) answer {
 
 func (s *started) get(path string, header ...string) answer {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.ready.Gateway+path, nil)
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base+path, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func TestServer_ConsoleOnItsOwnAddress(t *testing.T) {
 	if a := s.get("/console/", "Accept", "text/html"); a.status != http.StatusNotFound {
 		t.Errorf("the gateway's address answers the console with %d", a.status)
 	}
-	s.ready.Gateway, s.ready.Console = s.ready.Console, s.ready.Gateway
+	s.base = s.ready.Console
 	if a := s.get("/console/", "Accept", "text/html"); a.status >= 400 {
 		t.Errorf("the console's address answers %d", a.status)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"path/filepath"
@@ -38,13 +39,22 @@ func another(t *testing.T) []console.File {
 	return shipped(t, "routing.rego", func(s string) string { return s + "\n# another revision\n" })
 }
 
+// explained adds the problems, which the error itself does not quote.
+func explained(err error) error {
+	var p *console.ProblemsError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%w: %+v", err, p.Problems)
+	}
+	return err
+}
+
 func TestActivate_NextDecisionNamesTheRevision(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{})
 	first := s.rules.engine.Revision().ID
 	info, err := s.rules.Activate(t.Context(), another(t), console.Change{By: "ada", Reason: "a test", Expected: 1})
 	if err != nil {
-		t.Fatalf("Activate: %v", err)
+		t.Fatalf("Activate: %v", explained(err))
 	}
 	if info.Number != 2 || info.ID == first || s.rules.engine.Revision().ID != info.ID {
 		t.Errorf("revision %+v acts as %s", info, s.rules.engine.Revision().ID)
@@ -58,7 +68,7 @@ func TestActivate_NextDecisionNamesTheRevision(t *testing.T) {
 	})
 	back, err := s.rules.RollBack(t.Context(), 1, console.Change{By: "ada", Reason: "back", Expected: 2})
 	if err != nil {
-		t.Fatalf("RollBack: %v", err)
+		t.Fatalf("RollBack: %v", explained(err))
 	}
 	if back.Number != 3 || back.ID != first || back.RollbackOf != 1 || s.rules.engine.Revision().ID != first {
 		t.Errorf("rolled back to %+v, acting %s", back, s.rules.engine.Revision().ID)

@@ -154,15 +154,15 @@ func (r *rules) earlier(ctx context.Context, before int, catalog *core.Catalog) 
 	return p, nil
 }
 
-// buildTries is how often a build is begun when the machine was too busy for it.
-const buildTries = 5
+// busyTries is how often policies are looked at when the machine was too busy.
+// Every evaluation has a wall clock as its backstop, so that a machine which
+// stood still for a moment makes good policies look slow. That alone is tried
+// again: the server must start, and take a roll-back, on a busy machine too.
+const busyTries = 4
 
-// build compiles policies that have passed the worker, now or before. Every
-// evaluation has a wall clock as its backstop, so that a machine which stood
-// still for 50 ms makes good policies look slow: that alone is tried again,
-// because the server must start on a busy machine too.
+// build compiles policies that have passed the worker, now or before.
 func (r *rules) build(files policy.Files, catalog *core.Catalog) (p *policy.Policy, problems policy.Problems) {
-	for range buildTries {
+	for range busyTries {
 		p, problems = policy.Build(files, catalog, policy.Options{Previous: r.acting, OnFailure: r.onFailure})
 		if !onlySlow(problems) {
 			break
@@ -171,7 +171,20 @@ func (r *rules) build(files policy.Files, catalog *core.Catalog) (p *policy.Poli
 	return p, problems
 }
 
-// onlySlow reports that nothing but the clock speaks against a build.
+// check holds a draft against a catalog in the worker process.
+func (r *rules) check(ctx context.Context, files policy.Files, catalog *core.Catalog) (policy.Problems, error) {
+	var report policy.Report
+	for range busyTries {
+		var err error
+		report, err = r.checker.Check(ctx, files, catalog)
+		if err != nil || !onlySlow(report.Problems) {
+			return report.Problems, err
+		}
+	}
+	return report.Problems, nil
+}
+
+// onlySlow reports that nothing but the clock speaks against the policies.
 func onlySlow(problems policy.Problems) bool {
 	for _, p := range problems {
 		if p.Severity == policy.SeverityError && p.Code != policy.CodeDeadline {
@@ -195,8 +208,8 @@ func (r *rules) onFailure(f policy.Failure) {
 
 // Check returns the problems of a draft, found in the worker process.
 func (r *rules) Check(ctx context.Context, files []console.File) ([]console.Problem, error) {
-	report, err := r.checker.Check(ctx, fileMap(files), r.engine.Revision().Catalog)
-	return problemList(report.Problems), err
+	problems, err := r.check(ctx, fileMap(files), r.engine.Revision().Catalog)
+	return problemList(problems), err
 }
 
 // Activate checks the files and makes them act as a new revision.
@@ -228,12 +241,12 @@ func (r *rules) activate(ctx context.Context, files policy.Files, req store.Acti
 	if req.ExpectedNumber != r.number {
 		return none, fmt.Errorf("revision %d acts by now, not %d: %w", r.number, req.ExpectedNumber, console.ErrStale)
 	}
-	report, err := r.checker.Check(ctx, files, r.catalog)
+	problems, err := r.check(ctx, files, r.catalog)
 	if err != nil {
 		return none, err
 	}
-	if !report.OK() {
-		return none, &console.ProblemsError{Problems: problemList(report.Problems)}
+	if problems.Failed() {
+		return none, &console.ProblemsError{Problems: problemList(problems)}
 	}
 	p, problems := r.build(files, r.catalog)
 	if problems.Failed() {

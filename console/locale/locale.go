@@ -4,6 +4,8 @@ package locale
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -141,3 +143,6 @@ func (p Printer) Cost(pico int64, known bool) string {
 
 // Milli formats thousandths of a point: 88375 is "88.375".
 func (p Printer) Milli(n int64) string { return strconv.FormatFloat(float64(n)/1000, 'f', 3, 64) }
+
+// Keys returns a language's keys, sorted.
+func Keys(lang string) []string { return slices.Sorted(maps.Keys(For(lang).texts)) }

@@ -92,7 +92,11 @@ func (b *Book) Show(s *core.Snapshot) {
 }
 
 // Revision returns the acting revision of the engine.
-func (b *Book) Revision() *core.Revision { return b.Rev }
+func (b *Book) Revision() *core.Revision {
+	b.Lock()
+	defer b.Unlock()
+	return b.Rev
+}
 
 // Plan sends everything to the second vendor.
 func (b *Book) Plan(f *core.Facts) *core.Plan {
@@ -389,6 +393,7 @@ func (b *Book) add(files []console.File, rollbackOf int, c console.Change) (cons
 		Number: len(b.revisions) + 1, ID: hex.EncodeToString(h.Sum(nil)), At: Now(), By: c.By, Reason: c.Reason,
 		RollbackOf: rollbackOf, Active: true,
 	}
+	b.Rev = &core.Revision{ID: info.ID, Catalog: b.Rev.Catalog, Tables: b.Rev.Tables, Decider: b.Rev.Decider}
 	b.revisions[len(b.revisions)-1].Active = false
 	b.revisions = append(b.revisions, console.Revision{RevisionInfo: info, Files: files})
 	return info, nil

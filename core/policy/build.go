@@ -91,7 +91,7 @@ func assemble(s *source, prog *program, config *ast.Term, c *core.Catalog, opts 
 		return nil, ps
 	}
 	l := opts.limits()
-	t := newTabulator(prog, config, c, useCases, l)
+	t := newTabulator(prog, config, c, useCases, l.patient())
 	tables := t.tables()
 	if ps = append(ps, t.problems...); ps.Failed() {
 		return nil, ps
@@ -107,7 +107,7 @@ func assemble(s *source, prog *program, config *ast.Term, c *core.Catalog, opts 
 	return &Policy{
 		Revision: &core.Revision{ID: id, Catalog: c, Tables: tables, Decider: d},
 		decider:  d,
-		access:   newAccess(prog, t.data, useCases, l),
+		access:   newAccess(prog, t.data, useCases, l.patient()),
 	}, ps
 }
 

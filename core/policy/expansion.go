@@ -33,7 +33,7 @@ func checkExpansion(modules map[string]*ast.Module) Problems {
 }
 
 // visit adds up the expanded sizes of everything in one rule, and remembers the
-// place of the largest.
+// place of the first that is over the limit.
 type visit struct {
 	shaper      *shaper
 	location    *ast.Location
@@ -43,7 +43,7 @@ type visit struct {
 func (v *visit) note(at *ast.Location, s *shape) {
 	size := s.expanded()
 	v.total = saturated(v.total + size)
-	if size > v.most {
+	if size > v.most && v.most <= maxExpansion {
 		v.most, v.location = size, at
 	}
 }
@@ -75,7 +75,9 @@ func (v *visit) body(b ast.Body, s *scope) {
 			}
 		case *ast.Every:
 			v.term(t.Domain, e.Location, s)
-			v.body(t.Body, v.shaper.inner(s, t.Body))
+			in := v.shaper.inner(s, t.Body)
+			in.iterate(t.Domain, t.Key, t.Value)
+			v.body(t.Body, in)
 		case *ast.Not:
 			v.body(t.Body, v.shaper.inner(s, t.Body))
 		}

@@ -139,6 +139,9 @@ func jsonProblem(name, text string, dec *json.Decoder, err error) Problem {
 	if errors.As(err, &syntax) {
 		offset = syntax.Offset
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		offset = int64(len(text))
+	}
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) {
 		return problemAt(place(name, text, 0), CodeFile, "a data file must be a JSON object, not %s", typed.Value)

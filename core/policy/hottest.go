@@ -11,7 +11,6 @@ import (
 func (p *program) hottest(q *query, e *evaluation, l limits) *ast.Location {
 	t := &stepCounter{steps: map[codePlace]int{}}
 	e.tracer = t
-	l.deadline *= 4
 	e.meter = l.meter(min(l.steps, defaultSteps))
 	_, _ = p.run(q, e) // it fails as before; only the count matters
 	var most codePlace

@@ -9,6 +9,9 @@ const (
 	defaultDeadline = 50 * time.Millisecond
 	// poisonAfter deadlines, an evaluation is beyond stopping.
 	poisonAfter = 10
+	// patience multiplies the deadline where no request waits: a machine that is
+	// busy for a moment must not make a good revision look slow.
+	patience = 20
 )
 
 // meter counts the steps of one evaluation and stops it: OPA asks it before
@@ -55,6 +58,12 @@ func (m *meter) look() {
 }
 
 func (m *meter) exhausted() bool { return m.steps > m.limit }
+
+// patient are the limits where no request waits. The steps stay as they are.
+func (l limits) patient() limits {
+	l.deadline *= patience
+	return l
+}
 
 // meter starts a meter for one evaluation.
 func (l limits) meter(steps int) *meter {

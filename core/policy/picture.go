@@ -61,7 +61,7 @@ func (e *engine) values(data *documents, shared *hoisted, r reach) []hoistedValu
 		if h.reach != r {
 			continue
 		}
-		ev := evaluation{data: data, virtual: cache, meter: e.limits.meter(hoistSteps)}
+		ev := evaluation{data: data, virtual: cache, meter: e.limits.patient().meter(hoistSteps)}
 		value, err := e.program.run(h.query, &ev)
 		// A built-in's error would go unreported if the value were kept.
 		if err != nil || len(ev.errs) > 0 {

@@ -173,14 +173,22 @@ func (s *scope) learn(e *ast.Expr) {
 		}
 	case *ast.SomeDecl:
 		for _, symbol := range t.Symbols {
-			if call, ok := symbol.Value.(ast.Call); ok {
-				domain := call[len(call)-1]
-				for _, arg := range call[1 : len(call)-1] {
-					s.equate(arg, definition{term: domain, keys: []*ast.Term{nil}})
-				}
-			} else if v, ok := symbol.Value.(ast.Var); ok {
+			switch v := symbol.Value.(type) {
+			case ast.Call:
+				last := len(v) - 1
+				s.iterate(v[last], v[1:last]...)
+			case ast.Var:
 				s.defs[v] = slices.Clip(s.defs[v])
 			}
+		}
+	}
+}
+
+// iterate says that the patterns stand for the elements of a collection.
+func (s *scope) iterate(domain *ast.Term, patterns ...*ast.Term) {
+	for _, p := range patterns {
+		if p != nil {
+			s.equate(p, definition{term: domain, keys: []*ast.Term{nil}})
 		}
 	}
 }

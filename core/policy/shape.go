@@ -55,17 +55,20 @@ func saturated(n int64) int64 { return min(n, 1<<40) }
 // choice is the shape of a value that is one of several.
 func choice(list ...*shape) *shape {
 	var alts []*shape
+	add := func(more ...*shape) {
+		for _, s := range more {
+			if !slices.Contains(alts, s) {
+				alts = append(alts, s)
+			}
+		}
+	}
 	for _, s := range list {
 		switch {
 		case s == nil || s.isScalar():
 		case s.alts != nil:
-			for _, a := range s.alts {
-				if !slices.Contains(alts, a) {
-					alts = append(alts, a)
-				}
-			}
-		case !slices.Contains(alts, s):
-			alts = append(alts, s)
+			add(s.alts...)
+		default:
+			add(s)
 		}
 	}
 	switch len(alts) {

@@ -19,23 +19,22 @@ const (
 
 // checkStructure holds the parse trees to the limits.
 func checkStructure(s *source) Problems {
-	var ps Problems
 	rules := map[string]int{}
-	for _, tests := range []bool{false, true} {
-		modules := s.modules
-		if tests {
-			modules = s.tests
-		}
-		for _, name := range sortedNames(modules) {
-			m := modules[name]
-			ps = append(ps, checkPackage(m, tests)...)
-			pkg := m.Package.Path.String()
-			for _, r := range m.Rules {
-				if rules[pkg]++; rules[pkg] == maxRules+1 {
-					ps = append(ps, problemAt(r.Location, CodeStructure, "%s has more than %d rules", pkg, maxRules))
-				}
-				ps = append(ps, checkRule(r, tests)...)
+	return append(checkModules(s.modules, false, rules), checkModules(s.tests, true, rules)...)
+}
+
+// checkModules counts the rules of each package in rules.
+func checkModules(modules map[string]*ast.Module, test bool, rules map[string]int) Problems {
+	var ps Problems
+	for _, name := range sortedNames(modules) {
+		m := modules[name]
+		ps = append(ps, checkPackage(m, test)...)
+		pkg := packagePath(m)
+		for _, r := range m.Rules {
+			if rules[pkg]++; rules[pkg] == maxRules+1 {
+				ps = append(ps, problemAt(r.Location, CodeStructure, "package %s has more than %d rules", pkg, maxRules))
 			}
+			ps = append(ps, checkRule(r, test)...)
 		}
 	}
 	return ps
@@ -73,6 +72,10 @@ func checkRule(r *ast.Rule, test bool) Problems {
 			ps = append(ps, problemAt(r.Location, CodeStructure, "comprehensions nest more than %d deep", maxClosureDepth))
 		}
 		switch x := x.(type) {
+		case *ast.Expr:
+			if !test && unifies(x) {
+				ps = append(ps, problemAt(x.Location, CodeStructure, "use := to assign or == to compare: what = makes of values can't be bounded"))
+			}
 		case ast.Body:
 			if len(x) > maxExpressions {
 				ps = append(ps, problemAt(x[maxExpressions].Location, CodeStructure, "more than %d expressions in a body", maxExpressions))
@@ -91,6 +94,13 @@ func checkRule(r *ast.Rule, test bool) Problems {
 	})
 	v.Walk(r)
 	return ps
+}
+
+// unifies reports a = in a body. With := every variable has one definition,
+// before its use, which is what the expansion check relies on.
+func unifies(e *ast.Expr) bool {
+	terms, ok := e.Terms.([]*ast.Term)
+	return ok && len(terms) == 3 && terms[0].Value.String() == ast.Equality.Name
 }
 
 func isClosure(x any) bool {

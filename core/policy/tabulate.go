@@ -208,26 +208,30 @@ func (t *tabulator) disclosures(useCase string) (out [3][core.SituationCount][2]
 	for a, audience := range core.Audiences() {
 		for s := range core.SituationCount {
 			for l, language := range core.Languages() {
-				what := "disclosure to " + string(audience) + " in " + useCase + " of " + s.String()
-				r := t.cell(entryDisclosure, what, text("use_case", useCase), text("audience", string(audience)),
-					text("situation", s.String()), text("language", language))
-				if r == nil {
-					continue
-				}
-				d := core.Disclosure{
-					Detail: core.Detail(r.word("detail", string(core.DetailNone), string(core.DetailTarget), string(core.DetailAdmin))),
-					Text:   r.text("text"), AliasModel: r.boolean("alias_model"),
-				}
-				if d.Detail == core.DetailAdmin && audience != core.AudienceAdmin {
-					r.fail("%s: detail admin is for the admin audience alone (R11.3)", what)
-				}
-				checkText(r, what, d.Text)
-				t.finish(entryDisclosure, r, nil)
-				out[a][s][l] = d
+				out[a][s][l] = t.disclosure(useCase, audience, s, language)
 			}
 		}
 	}
 	return out
+}
+
+func (t *tabulator) disclosure(useCase string, audience core.Audience, s core.Situation, language string) core.Disclosure {
+	what := "disclosure to " + string(audience) + " in " + useCase + " of " + s.String()
+	r := t.cell(entryDisclosure, what, text("use_case", useCase), text("audience", string(audience)),
+		text("situation", s.String()), text("language", language))
+	if r == nil {
+		return core.Disclosure{}
+	}
+	d := core.Disclosure{
+		Detail: core.Detail(r.word("detail", string(core.DetailNone), string(core.DetailTarget), string(core.DetailAdmin))),
+		Text:   r.text("text"), AliasModel: r.boolean("alias_model"),
+	}
+	if d.Detail == core.DetailAdmin && audience != core.AudienceAdmin {
+		r.fail("%s: detail admin is for the admin audience alone (R11.3)", what)
+	}
+	checkText(r, what, d.Text)
+	t.finish(entryDisclosure, r, nil)
+	return d
 }
 
 // checkText holds a disclosure's text to one line and to the known placeholders:

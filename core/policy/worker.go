@@ -136,7 +136,7 @@ func check(ctx context.Context, files Files, catalog *core.Catalog, stage func(s
 	start := time.Now()
 	report := Report{Revision: Digest(files)}
 	stage("compiling and tabulating")
-	p, ps := Build(files, catalog, Options{})
+	p, ps := Build(files, catalog, patientOptions())
 	report.Problems = ps
 	if !ps.Failed() {
 		stage("running the tests")
@@ -150,8 +150,11 @@ func check(ctx context.Context, files Files, catalog *core.Catalog, stage func(s
 	return report
 }
 
+// patientOptions let the steps decide: a worker's own deadline is near enough.
+func patientOptions() Options { return Options{Deadline: patience * defaultDeadline} }
+
 func try(files Files, catalog *core.Catalog, facts *core.Facts) Trial {
-	p, ps := Build(files, catalog, Options{})
+	p, ps := Build(files, catalog, patientOptions())
 	if ps.Failed() {
 		return Trial{Problems: ps}
 	}

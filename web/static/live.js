@@ -216,14 +216,18 @@
     source.addEventListener("input", lines);
     lines();
     marks();
+    // saved is the stored text as far as it is known: null after a request that
+    // stored nothing, so that leaving the page asks first.
     let saved = source.value;
     addEventListener("beforeunload", (ev) => {
       if (source.value !== saved) ev.preventDefault();
     });
     source.form.addEventListener("submit", () => { saved = source.value; });
+    document.addEventListener("htmx:error", () => { saved = null; });
+    document.addEventListener("htmx:response:error", () => { saved = null; });
     document.addEventListener("htmx:after:swap", () => {
       const mark = byId("draft-status");
-      if (mark && mark.dataset.saved === "true") saved = source.value;
+      saved = mark && mark.dataset.saved === "true" ? source.value : null;
       byId("status").textContent = byId("problems-title").textContent;
       marks();
     });
