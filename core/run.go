@@ -122,7 +122,9 @@ func (f *flight) run() *Error {
 			continue // a skipped step is no hop (R1.6)
 		}
 		last = err
-		f.noteMistake(i, err)
+		if f.noteMistake(i, err) {
+			return f.exhausted(last)
+		}
 		r := f.reaction(err.Kind)
 		next = r.Next
 		f.seen |= 1 << err.Kind
@@ -338,7 +340,7 @@ func (f *flight) exhausted(last *Error) *Error {
 	case last != nil:
 		*out = *last
 	default:
-		f.impossible(out)
+		f.untried(out)
 	}
 	if last == nil || len(f.d.Attempts) > 1 || len(f.d.Skips) > 0 {
 		out.Tried = f.tried()
