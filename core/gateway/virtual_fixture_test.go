@@ -146,7 +146,7 @@ func catalogOver(t testing.TB, places ...place) *core.Catalog {
 		}
 		providers = append(providers, p)
 		targets = append(targets, core.Target{
-			ID: x.id, Provider: x.id, Model: "m", QuotaGroup: x.group, ContextTokens: x.window,
+			ID: x.id, Provider: x.id, Model: "m", QuotaGroup: x.group, ContextTokens: x.window, MaxOutput: 64_000,
 			Price: price.Table{Input: 3_000_000, Output: 15_000_000, AsOf: "2026-11-29"},
 		})
 	}
