@@ -144,8 +144,14 @@ func TestCooldown_FallbackTarget(t *testing.T) {
 				t.Errorf("%d from %q: %s", got.status, got.header.Get("Spillway-Target"), got.body)
 			}
 		}
-		if d := s.tape.decision(t, 1); d.Attempts[0].Target != "a" || d.Attempts[0].Kind != core.KindOverloaded {
-			t.Errorf("the first attempt was %+v, want the dead vendor's", d.Attempts[0])
+		fallbacks := 0
+		for n := 1; n <= 8; n++ {
+			if d := s.tape.decision(t, n); d.Attempts[0].Target == "a" && d.Attempts[1].Target == "o1" {
+				fallbacks++
+			}
+		}
+		if fallbacks < 7 { // the eighth may find the dead one's circuit open
+			t.Errorf("o1 was the fallback of %d requests, want at least 7", fallbacks)
 		}
 		if before != 8 || hits(s.o1) != 8 {
 			t.Errorf("%d requests went to o1, then %d more, want 8 and none", before, hits(s.o1)-before)
