@@ -20,15 +20,16 @@ type room struct {
 // it stands here.
 func rooms() map[string]room {
 	only := func(own ...string) room { return room{own: own} }
-	mechanisms := []string{"core", "core/circuit", "core/retry", "core/health", "core/price"}
+	mechanisms := []string{"core", "core/circuit", "core/retry", "core/limit", "core/health", "core/price"}
 	wire := []string{"core", "core/price", "core/sse", "core/wire"}
 	// What the two formats share without knowing each other.
 	shared := []string{"core/wire/walk", "core/wire/quote", "core/wire/classify", "core/wire/reply", "core/wire/body"}
 	format := append(slices.Clone(wire), shared...)
 	return map[string]room{
-		"core":                only("core/circuit", "core/retry", "core/health", "core/price"),
+		"core":                only("core/circuit", "core/retry", "core/limit", "core/health", "core/price"),
 		"core/circuit":        only(),
 		"core/retry":          only(),
+		"core/limit":          only(),
 		"core/health":         only(),
 		"core/price":          only(),
 		"core/sse":            only(),

@@ -40,6 +40,8 @@ type flight struct {
 	window  int
 
 	attempt Attempt
+	target  int // of the attempt, and its node
+	node    int
 	begun   time.Duration // of the attempt
 	content time.Duration // of its first content, 0 before
 	idle    time.Duration
@@ -64,6 +66,7 @@ func (f *flight) attemptOnce(s *Step, key int, permit circuit.Permit) *Error {
 	a := &f.attempt
 	a.Situation = f.situation(t.ID)
 	a.Disclosure = w.rev.Tables.Disclosure(f.uc, f.d.Facts.Audience, a.Situation, f.d.Facts.Language)
+	f.target, f.node = s.Index, node
 	f.begun, f.content, f.settled = now, 0, false
 	f.idle = time.Duration(s.IdleMS) * time.Millisecond
 	f.d.Attempts = append(f.d.Attempts, AttemptRecord{
@@ -78,9 +81,9 @@ func (f *flight) attemptOnce(s *Step, key int, permit circuit.Permit) *Error {
 	f.e.watch.add(&f.watched, due, kind, cancel)
 	// A panicking attempt gives its permit back on the way out (R1.2); it is
 	// not turned into an error, because it is a defect of the caller's.
-	defer f.abandon(s.Index, node)
+	defer f.abandon()
 	err := f.classify(ctx, f.try.Attempt(ctx, a), t.ID)
-	f.settle(s.Index, node, err)
+	f.settle(err)
 	return err
 }
 
@@ -155,10 +158,10 @@ func (f *flight) firstContent(a *Attempt) {
 	f.d.Attempts[len(f.d.Attempts)-1].FirstContent = now - f.begun
 	f.d.Target, f.d.Situation = a.Target.ID, a.Situation
 	if tr, ok := a.permit.FirstContent(now); ok {
-		i, _ := f.w.rev.Catalog.TargetIndex(a.Target.ID)
-		f.e.transition(f.w, f.w.cells[f.uc][i], tr)
+		f.e.transition(f.w, f.w.cells[f.uc][f.target], tr)
 		f.e.changed(now)
 	}
+	f.w.providers[f.w.owner[f.target]].nodes.Served(now, f.node)
 	due, kind := f.idleDue(now)
 	f.e.watch.renew(&f.watched, due, kind, true)
 }
@@ -181,12 +184,12 @@ func (f *flight) idleDue(now time.Duration) (time.Duration, Kind) {
 
 // settle reports an attempt's result once: to the circuit, the figures, the
 // node, the key, the budget and the record.
-func (f *flight) settle(target, node int, err *Error) {
+func (f *flight) settle(err *Error) {
 	if f.settled {
 		return
 	}
 	f.settled = true
-	e, a := f.e, &f.attempt
+	e, a, target := f.e, &f.attempt, f.target
 	e.watch.remove(&f.watched)
 	now := e.clock.Mono()
 	kind := KindNone
@@ -204,10 +207,9 @@ func (f *flight) settle(target, node int, err *Error) {
 	switch {
 	case kind == KindNone:
 		c.budget.Refund(now)
-		nodes.Worked(now, node)
 		f.d.Target, f.d.Situation, f.d.Outcome = a.Target.ID, a.Situation, KindNone
 	case kind == KindConnect || kind == KindTimeoutConnect:
-		nodes.Failed(now, node)
+		nodes.Ended(now, f.node, health.Call{Begun: f.begun})
 		changed = true
 	case kind == KindRateLimited:
 		changed = e.cool(a, err, now)
@@ -215,15 +217,22 @@ func (f *flight) settle(target, node int, err *Error) {
 		changed = e.retire(f.w, target, a, kind, now) || changed
 	}
 	f.note(err, now)
+	if f.d.Attempts[len(f.d.Attempts)-1].Status != 0 || kind == KindNone {
+		call := health.Call{Begun: f.begun, Answered: true}
+		if f.content != 0 {
+			call.Took = f.content - f.begun
+		}
+		nodes.Ended(now, f.node, call)
+	}
 	if changed {
 		e.changed(now)
 	}
 }
 
 // abandon settles an attempt that panicked.
-func (f *flight) abandon(target, node int) {
+func (f *flight) abandon() {
 	if !f.settled {
-		f.settle(target, node, &Error{Op: "attempt", Kind: KindServerError})
+		f.settle(&Error{Op: "attempt", Kind: KindServerError})
 	}
 }
 
@@ -255,6 +264,9 @@ func (f *flight) note(err *Error, now time.Duration) {
 		f.d.Model = a.Model
 	}
 	r.Cost, r.CostKnown = a.Target.Price.Cost(a.Usage)
+	if err != nil && err.Status >= 400 && f.content == 0 {
+		r.Cost, r.CostKnown = 0, true // vendors bill no refusal
+	}
 }
 
 // defaultCooldown is the cooldown of a 429 without a hint (R1.4).

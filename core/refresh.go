@@ -104,7 +104,7 @@ func (e *Engine) transition(w *world, c *cell, tr circuit.Transition) {
 	c.since.Store(&at)
 	ev := Transition{
 		At: at, Target: c.target, UseCase: c.useCase, From: tr.From, To: tr.To, Cause: tr.Cause,
-		Failures: tr.Failures, Calls: tr.Calls, Opens: tr.Opens, Revision: w.rev.ID, Effective: tr.To,
+		Failures: tr.Failures, Calls: tr.Calls, Opens: tr.Opens, Revision: w.rev.ID, Effective: tr.Effective(),
 	}
 	if tr.To == circuit.Open {
 		ev.Until = wall.Add(tr.OpenUntil - now)

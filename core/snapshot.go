@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -35,6 +36,17 @@ func (l Level) String() string {
 
 // MarshalText writes the level's name.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads a level's name and refuses any other word.
+func (l *Level) UnmarshalText(b []byte) error {
+	for i, name := range levelNames {
+		if name == string(b) {
+			*l = Level(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("read level: %q is not one", b)
+}
 
 // Live is the state of one target in a snapshot. Figures are quantised, so that
 // a new snapshot appears only when something really moved.

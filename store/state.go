@@ -86,7 +86,7 @@ func addState(s *core.State, kind, subject, qualifier string, b *stateBody) {
 }
 
 func holdOf(name string) circuit.Hold {
-	for _, h := range []circuit.Hold{circuit.HoldOpen, circuit.HoldClosed} {
+	for _, h := range circuit.Holds() {
 		if h.String() == name {
 			return h
 		}

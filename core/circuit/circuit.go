@@ -14,6 +14,8 @@ const (
 	CauseTime = "time"
 	// CauseProbes is a half-open circuit whose probes succeeded.
 	CauseProbes = "probes"
+	// CauseSlow is a circuit that too many slow calls opened.
+	CauseSlow = "slow_calls"
 )
 
 // Transition is a change of the computed state (R1.6). The zero value is no
@@ -23,16 +25,24 @@ type Transition struct {
 	// At is the monotonic time of the change.
 	At time.Duration
 	// Cause is what [Permit.Done] was told of the failure that opened the
-	// circuit, [CauseTime] or [CauseProbes].
+	// circuit, [CauseSlow], [CauseTime] or [CauseProbes].
 	Cause string
 	// Failures and Calls are the evidence: the window's counts when a closed
 	// circuit opens, the probes' votes when a half-open one changes, 0 for time.
 	Failures, Calls int
+	// Slow counts the slow ones among the calls, however they ended.
+	Slow int
 	// Opens counts the openings in a row, this one included.
 	Opens int
 	// OpenUntil is when an opened circuit lets a probe through, else 0.
 	OpenUntil time.Duration
+	// Hold is the operator's hold in force at the time: under one that forces the
+	// state or only observes, the change is what the circuit would have done.
+	Hold Hold
 }
+
+// Effective is the state in force after the change, the hold included.
+func (t Transition) Effective() State { return t.Hold.effective(t.To) }
 
 // Circuit is the three-state breaker of one target for one use case (R1). Make
 // it with [New]. It is safe for concurrent use. It reads no clock: callers pass
@@ -53,8 +63,8 @@ type Circuit struct {
 	stretch      float64 // the jitter drawn at the last opening
 	opens        int
 	cause        string // of the last opening
-	// failures and calls are the evidence of the last opening.
-	failures, calls int
+	// evidence is what the last opening rests on.
+	evidence tally
 
 	outcomes  ring
 	lastCause string // of the newest counted failure
@@ -64,6 +74,8 @@ type Circuit struct {
 
 	hold      Hold
 	holdUntil time.Duration
+	// letThrough counts the calls that only the hold let through.
+	letThrough int
 }
 
 // New returns a closed circuit. jitter returns a number in [0, 1) that
@@ -101,19 +113,22 @@ func (c *Circuit) Acquire(now time.Duration) (p Permit, wait time.Duration, ok b
 		return Permit{}, c.holdWait(now), false
 	}
 	woke := c.wake(now)
-	p = Permit{circuit: c, generation: c.generation, at: now, woke: woke, opens: c.opens}
+	p = Permit{circuit: c, generation: c.generation, at: now, woke: woke, opens: c.opens, hold: c.hold}
 	switch c.state {
 	case Closed:
+		return p, 0, true
 	case Open:
-		if c.hold != HoldClosed {
-			return Permit{}, c.until - now, false
-		}
+		wait = c.until - now
 	case HalfOpen:
-		p.probe, ok = c.probes.lease(now, now+millis(c.settings.LeaseMS), c.settings.HalfOpenPermits)
-		if !ok && c.hold != HoldClosed {
-			return Permit{}, 0, false
+		if p.probe, ok = c.probes.lease(now, now+millis(c.settings.LeaseMS), c.settings.HalfOpenPermits); ok {
+			return p, 0, true
 		}
 	}
+	if !c.hold.passes() {
+		return Permit{}, wait, false
+	}
+	c.letThrough++
+	p.through = true
 	return p, 0, true
 }
 
@@ -126,7 +141,7 @@ func (c *Circuit) Advance(now time.Duration) (Transition, bool) {
 	if !c.wake(now) {
 		return Transition{}, false
 	}
-	return woken(now, c.opens), true
+	return woken(now, c.opens, c.hold), true
 }
 
 // SetHold puts an operator's hold beside the computed state, or takes it back
@@ -134,7 +149,7 @@ func (c *Circuit) Advance(now time.Duration) (Transition, bool) {
 func (c *Circuit) SetHold(h Hold, now, until time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hold, c.holdUntil = h, until
+	c.hold, c.holdUntil, c.letThrough = h, until, 0
 	c.tick(now)
 }
 
@@ -149,14 +164,14 @@ func (c *Circuit) Restore(now, since, until time.Duration, cause string, opens i
 	c.enter(Open, min(since, now))
 	c.until = min(until, now+millis(c.settings.OpenForMaxMS))
 	c.cause, c.opens, c.stretch = cause, max(1, opens), 1
-	c.failures, c.calls = 0, 0
+	c.evidence = tally{}
 }
 
 // tick returns the newest time seen, now included, and ends an expired hold.
 func (c *Circuit) tick(now time.Duration) time.Duration {
 	c.newest = max(c.newest, now)
 	if c.hold != HoldNone && c.holdUntil != 0 && c.newest >= c.holdUntil {
-		c.hold, c.holdUntil = HoldNone, 0
+		c.hold, c.holdUntil, c.letThrough = HoldNone, 0, 0
 	}
 	return c.newest
 }
@@ -181,24 +196,40 @@ func (c *Circuit) wake(now time.Duration) bool {
 	return true
 }
 
-func woken(at time.Duration, opens int) Transition {
-	return Transition{From: Open, To: HalfOpen, At: at, Cause: CauseTime, Opens: opens}
+func woken(at time.Duration, opens int, h Hold) Transition {
+	return Transition{From: Open, To: HalfOpen, At: at, Cause: CauseTime, Opens: opens, Hold: h}
 }
 
 // count takes an outcome into the window of a closed circuit and judges it. A
 // success can open the circuit too: it may be the call that makes the rate
-// defined.
-func (c *Circuit) count(now time.Duration, failed bool, cause string) (Transition, bool) {
-	c.outcomes.push(outcome{at: now, failed: failed})
-	if failed {
+// defined, or a slow one.
+func (c *Circuit) count(o outcome, cause string) (Transition, bool) {
+	c.outcomes.push(o)
+	if o.failed {
 		c.lastCause = cause
 	}
-	failures, calls, inARow := c.outcomes.since(now - millis(c.settings.WindowMS))
-	if inARow >= c.settings.FailureThreshold ||
-		calls >= c.settings.MinCalls && failures*1000 >= c.settings.ErrorRatePermille*calls {
-		return c.open(now, c.lastCause, failures, calls), true
+	s := c.inForce()
+	t := c.outcomes.since(o.at - millis(s.WindowMS))
+	defined := t.calls >= s.MinCalls
+	switch {
+	case t.inARow >= s.FailureThreshold || defined && t.failures*1000 >= s.ErrorRatePermille*t.calls:
+		return c.open(o.at, c.lastCause, t), true
+	case s.SlowCallMS > 0 && defined && t.slow*1000 >= s.SlowRatePermille*t.calls:
+		return c.open(o.at, CauseSlow, t), true
 	}
 	return Transition{}, false
+}
+
+// inForce are the settings with the thresholds that an operator's hold raised.
+func (c *Circuit) inForce() Settings {
+	s := c.settings
+	if c.hold == HoldEmergency {
+		s.FailureThreshold = max(s.FailureThreshold, EmergencyFailures)
+		s.ErrorRatePermille = max(s.ErrorRatePermille, EmergencyRatePermille)
+		s.SlowRatePermille = max(s.SlowRatePermille, EmergencyRatePermille)
+		s.MinCalls = rateOutcomes
+	}
+	return s
 }
 
 // vote takes a probe's success.
@@ -207,7 +238,7 @@ func (c *Circuit) vote(now time.Duration) (Transition, bool) {
 	if c.votes < c.settings.SuccessThreshold {
 		return Transition{}, false
 	}
-	t := Transition{From: HalfOpen, To: Closed, At: now, Cause: CauseProbes, Calls: c.votes, Opens: c.opens}
+	t := Transition{From: HalfOpen, To: Closed, At: now, Cause: CauseProbes, Calls: c.votes, Opens: c.opens, Hold: c.hold}
 	c.enter(Closed, now)
 	c.outcomes, c.cause = ring{}, ""
 	return t, true
@@ -215,10 +246,10 @@ func (c *Circuit) vote(now time.Duration) (Transition, bool) {
 
 // open opens the circuit on evidence. Growth of the open time starts again
 // after a closed period that outlasted the window.
-func (c *Circuit) open(now time.Duration, cause string, failures, calls int) Transition {
+func (c *Circuit) open(now time.Duration, cause string, t tally) Transition {
 	from := c.state
 	c.opens = c.opensAt(now) + 1
-	c.cause, c.failures, c.calls = cause, failures, calls
+	c.cause, c.evidence = cause, t
 	c.stretch = 1
 	if c.jitter != nil {
 		c.stretch += 0.1 * min(1, max(0, c.jitter()))
@@ -226,8 +257,8 @@ func (c *Circuit) open(now time.Duration, cause string, failures, calls int) Tra
 	c.enter(Open, now)
 	c.until = now + c.openFor()
 	return Transition{
-		From: from, To: Open, At: now, Cause: cause, Failures: failures, Calls: calls,
-		Opens: c.opens, OpenUntil: c.until,
+		From: from, To: Open, At: now, Cause: cause, Failures: t.failures, Calls: t.calls, Slow: t.slow,
+		Opens: c.opens, OpenUntil: c.until, Hold: c.hold,
 	}
 }
 

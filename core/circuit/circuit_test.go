@@ -212,6 +212,23 @@ func TestCircuit_WindowAgesOnRead(t *testing.T) {
 	}
 }
 
+// A ring of 20 slides by number: the failure is one in one, one in two, and
+// falls out when the 21st outcome comes.
+func TestCircuit_RingSlidesByNumber(t *testing.T) {
+	t.Parallel()
+	r := setup(t, nil)
+	r.call(fail)
+	for calls := 1; calls <= 20; calls++ {
+		if v := r.c.View(r.now); v.Failures != 1 || v.Calls != calls {
+			t.Fatalf("got %d of %d, want 1 of %d", v.Failures, v.Calls, calls)
+		}
+		r.call(succeed)
+	}
+	if v := r.c.View(r.now); v.Failures != 0 || v.Calls != 20 {
+		t.Errorf("got %d of %d, want 0 of 20", v.Failures, v.Calls)
+	}
+}
+
 func TestCircuit_OpenTime(t *testing.T) {
 	t.Parallel()
 	t.Run("half_opens_on_time", func(t *testing.T) {

@@ -86,6 +86,7 @@ func TestNames(t *testing.T) {
 		circuit.Closed.String(): "closed", circuit.HalfOpen.String(): "half_open", circuit.Open.String(): "open",
 		circuit.State(9).String(): "unknown", circuit.HoldNone.String(): "none",
 		circuit.HoldOpen.String(): "forced_open", circuit.HoldClosed.String(): "forced_closed",
+		circuit.HoldObserve.String(): "observe", circuit.HoldEmergency.String(): "emergency",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -1,7 +1,7 @@
 package circuit
 
 // WithDefaults returns the settings with each figure that is zero or negative
-// replaced by [DefaultSettings]'s, and figures that a circuit can't hold cut to
+// replaced by [DefaultSettings]'s (slow calls stay off), and figures that a circuit can't hold cut to
 // what it can: an embedder who skips [Settings.Check] gets a circuit that works.
 func (s Settings) WithDefaults() Settings {
 	d := DefaultSettings()
@@ -26,6 +26,11 @@ func (s Settings) WithDefaults() Settings {
 		*f.got = min(*f.got, f.most)
 	}
 	s.OpenForMaxMS = max(s.OpenForMaxMS, s.OpenForMS)
+	s.SlowCallMS = min(max(0, s.SlowCallMS), maxMillis)
+	if s.SlowCallMS > 0 && s.SlowRatePermille <= 0 {
+		s.SlowRatePermille = d.ErrorRatePermille
+	}
+	s.SlowRatePermille = min(max(0, s.SlowRatePermille), 1000)
 	return s
 }
 

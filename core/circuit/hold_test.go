@@ -105,6 +105,119 @@ func TestHold_ForcedClosed(t *testing.T) {
 	})
 }
 
+func TestHold_Observe(t *testing.T) {
+	t.Parallel()
+	r := setup(t, nil)
+	r.c.SetHold(circuit.HoldObserve, 0, 0)
+	tr := r.call(repeat(5, fail)...)
+	if tr.To != circuit.Open || tr.Hold != circuit.HoldObserve || tr.Effective() != circuit.Closed {
+		t.Fatalf("got %+v, want the opening reported as what would have been", tr)
+	}
+	p := r.take()
+	if !p.OnlyHeld() {
+		t.Error("a call that the circuit would have refused looks like any other")
+	}
+	p.Done(r.now, fail, "connect")
+	v := r.c.View(r.now)
+	if v.State != circuit.Closed || v.Computed != circuit.Open || v.Hold != circuit.HoldObserve || v.LetThrough != 1 {
+		t.Errorf("got %+v, want effective closed over computed open, one call let through", v)
+	}
+	r.now = 30 * time.Second
+	woke := r.take()
+	if tr, ok := woke.Transition(); !ok || tr.Hold != circuit.HoldObserve || tr.Effective() != circuit.Closed || woke.OnlyHeld() {
+		t.Errorf("got %+v, want the probe's change reported", tr)
+	}
+	woke.Done(r.now, succeed, "")
+	if tr := r.call(succeed); tr.To != circuit.Closed || tr.Hold != circuit.HoldObserve {
+		t.Errorf("got %+v, want the recovery reported", tr)
+	}
+	r.call(repeat(5, fail)...)
+	r.c.SetHold(circuit.HoldNone, r.now, 0)
+	r.refused(60 * time.Second)
+	if v := r.c.View(r.now); v.LetThrough != 0 || v.State != circuit.Open {
+		t.Errorf("got %+v, want the computed state in force", v)
+	}
+}
+
+func TestHold_Emergency(t *testing.T) {
+	t.Parallel()
+	emergency := func(t *testing.T, edit func(*circuit.Settings)) *rig {
+		r := setup(t, edit)
+		r.c.SetHold(circuit.HoldEmergency, 0, time.Hour)
+		return r
+	}
+	for name, tc := range map[string]struct {
+		edit     func(*circuit.Settings)
+		outcomes []circuit.Outcome
+		want     circuit.State
+	}{
+		"nineteen_in_a_row":          {nil, repeat(19, fail), circuit.Closed},
+		"twenty_in_a_row":            {nil, repeat(20, fail), circuit.Open},
+		"seventeen_of_twenty":        {nil, append(repeat(3, succeed), repeat(17, fail)...), circuit.Closed},
+		"eighteen_of_twenty":         {nil, append(repeat(2, succeed), repeat(18, fail)...), circuit.Open},
+		"own_thresholds_were_higher": {func(s *circuit.Settings) { s.ErrorRatePermille = 950 }, append(repeat(2, succeed), repeat(18, fail)...), circuit.Closed},
+		"a_few_slow_calls":           {slowAfter, repeat(19, succeed), circuit.Closed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := emergency(t, tc.edit)
+			for _, o := range tc.outcomes {
+				r.lasting(0, o)
+			}
+			v := r.c.View(r.now)
+			if v.State != tc.want || v.Computed != tc.want || v.Hold != circuit.HoldEmergency {
+				t.Errorf("got %+v, want %v in force and computed", v, tc.want)
+			}
+		})
+	}
+	t.Run("until_it_expires", func(t *testing.T) {
+		t.Parallel()
+		r := emergency(t, nil)
+		r.now = time.Hour - time.Second
+		r.call(repeat(15, fail)...)
+		if v := r.c.View(r.now); v.State != circuit.Closed || v.NextChange != time.Hour {
+			t.Fatalf("got %+v, want closed, and the expiry as the next change", v)
+		}
+		r.now = time.Hour
+		r.state(circuit.Closed) // its own thresholds apply from the next outcome on
+		if tr := r.call(fail); tr.To != circuit.Open || tr.Hold != circuit.HoldNone || tr.Failures != 16 {
+			t.Errorf("got %+v, want open by what was counted meanwhile", tr)
+		}
+	})
+	t.Run("does_not_close_an_open_circuit", func(t *testing.T) {
+		t.Parallel()
+		r := setup(t, nil)
+		r.open()
+		r.c.SetHold(circuit.HoldEmergency, 0, time.Hour)
+		r.refused(30 * time.Second)
+		r.now = 30 * time.Second
+		if tr := r.call(fail); tr.To != circuit.Open || tr.Hold != circuit.HoldEmergency || tr.Effective() != circuit.Open {
+			t.Errorf("got %+v, want one failed probe to open it, as ever", tr)
+		}
+	})
+	t.Run("slow_calls_too", func(t *testing.T) {
+		t.Parallel()
+		r := emergency(t, slowAfter)
+		for range 17 {
+			r.lasting(5*time.Second, succeed)
+		}
+		r.state(circuit.Closed)
+	})
+}
+
+// The state in force over each computed one.
+func TestTransition_Effective(t *testing.T) {
+	t.Parallel()
+	for hold, want := range map[circuit.Hold]circuit.State{
+		circuit.HoldNone: circuit.HalfOpen, circuit.HoldOpen: circuit.Open, circuit.HoldClosed: circuit.Closed,
+		circuit.HoldObserve: circuit.Closed, circuit.HoldEmergency: circuit.HalfOpen,
+	} {
+		if got := (circuit.Transition{To: circuit.HalfOpen, Hold: hold}).Effective(); got != want {
+			t.Errorf("%v: got %v, want %v", hold, got, want)
+		}
+	}
+}
+
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

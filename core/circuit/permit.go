@@ -10,14 +10,21 @@ type Permit struct {
 	circuit    *Circuit
 	generation uint64
 	at         time.Duration
+	content    time.Duration // first content, 0 before
 	probe      seat
 	opens      int
+	hold       Hold
 	woke       bool
 	voted      bool
+	through    bool
 }
 
 // Probe reports whether the call is a half-open circuit's probe.
 func (p *Permit) Probe() bool { return p.probe.ticket != 0 }
+
+// OnlyHeld reports whether the circuit would have refused the call and only an
+// operator's hold let it through. Such a call is no evidence.
+func (p *Permit) OnlyHeld() bool { return p.through }
 
 // Transition returns the change to half-open that taking this permit caused.
 // Ask before [Permit.Done].
@@ -25,16 +32,21 @@ func (p *Permit) Transition() (Transition, bool) {
 	if !p.woke {
 		return Transition{}, false
 	}
-	return woken(p.at, p.opens), true
+	return woken(p.at, p.opens, p.hold), true
 }
 
 // FirstContent is the moment at which a stream's first content arrived: a
 // probe votes success then, because waiting for a long answer's last byte would
-// keep a working target half-open (R1.1). The permit stays taken until
-// [Permit.Done]. Further calls, and calls for ordinary permits, do nothing.
+// keep a working target half-open (R1.1), or is slow. Whether an ordinary call
+// was slow is judged by it as well. The permit stays taken until [Permit.Done].
+// Further calls do nothing.
 func (p *Permit) FirstContent(now time.Duration) (Transition, bool) {
 	c := p.circuit
-	if c == nil || p.voted || !p.Probe() {
+	if c == nil || p.content != 0 {
+		return Transition{}, false
+	}
+	p.content = max(now, 1)
+	if !p.Probe() {
 		return Transition{}, false
 	}
 	c.mu.Lock()
@@ -44,7 +56,7 @@ func (p *Permit) FirstContent(now time.Duration) (Transition, bool) {
 		return Transition{}, false
 	}
 	p.voted = true
-	return c.vote(now)
+	return c.verdict(p, now)
 }
 
 // Done ends the call with its outcome and gives the permit back; cause names a
@@ -76,21 +88,45 @@ func (c *Circuit) settle(p *Permit, now time.Duration, o Outcome, cause string) 
 	switch c.state {
 	case Closed:
 		if o == Success || o == Failure {
-			return c.count(now, o == Failure, cause)
+			return c.count(outcome{at: now, failed: o == Failure, slow: c.slow(p, now)}, cause)
 		}
 	case HalfOpen:
 		if !c.probes.release(p.probe, now) || o == Neutral {
 			break
 		}
 		if o == Failure {
-			return c.open(now, cause, 1, c.votes+1), true
+			return c.open(now, cause, tally{failures: 1, calls: c.votes + 1}), true
+		}
+		if o == Answered && !p.voted {
+			return c.vote(now)
 		}
 		if !p.voted {
-			return c.vote(now)
+			return c.verdict(p, now)
 		}
 	case Open:
 	}
 	return Transition{}, false
+}
+
+// verdict takes a probe's success: as a vote, or as proof that the callee is
+// still too slow. Else a circuit that slow calls opened would close on two
+// slow probes and open again on the next calls.
+func (c *Circuit) verdict(p *Permit, now time.Duration) (Transition, bool) {
+	if c.slow(p, now) {
+		return c.open(now, CauseSlow, tally{slow: 1, calls: c.votes + 1}), true
+	}
+	return c.vote(now)
+}
+
+// slow reports whether a call took longer than a slow one may.
+func (c *Circuit) slow(p *Permit, now time.Duration) bool {
+	if c.settings.SlowCallMS == 0 {
+		return false
+	}
+	if p.content != 0 {
+		now = p.content
+	}
+	return now-p.at > millis(c.settings.SlowCallMS)
 }
 
 // settleLate drops the outcome of a call of an earlier generation, with one
@@ -98,7 +134,7 @@ func (c *Circuit) settle(p *Permit, now time.Duration, o Outcome, cause string) 
 // the circuit, so its later cut is an ordinary failure of the closed one (R1.1).
 func (c *Circuit) settleLate(p *Permit, now time.Duration, o Outcome, cause string) (Transition, bool) {
 	if p.voted && o == Failure && c.state == Closed && p.generation+1 == c.generation {
-		return c.count(now, true, cause)
+		return c.count(outcome{at: now, failed: true}, cause)
 	}
 	return Transition{}, false
 }

@@ -61,7 +61,7 @@ func (m *machine) check(t *rapid.T) {
 	if v.Probes > m.permits || v.Probes > running {
 		t.Fatalf("%d probes with %d permits and %d running", v.Probes, m.permits, running)
 	}
-	if v.Failures > v.Calls || v.Consecutive > v.Failures && v.Calls < 20 && v.Computed == circuit.Closed {
+	if v.Failures > v.Calls || v.Slow > v.Calls || v.LetThrough < 0 || v.Consecutive > v.Failures && v.Calls < 20 && v.Computed == circuit.Closed {
 		t.Fatalf("counts %+v", v)
 	}
 	if v.Computed == circuit.Open && (v.OpenUntil <= m.now || v.OpenUntil > m.now+330*time.Second) {
@@ -88,10 +88,11 @@ func TestCircuit_Properties(t *testing.T) {
 			},
 			"settings": func(t *rapid.T) {
 				s.FailureThreshold = rapid.IntRange(1, 40).Draw(t, "threshold")
+				s.SlowCallMS = rapid.IntRange(0, 20_000).Draw(t, "slow")
 				m.c.SetSettings(s)
 			},
 			"hold": func(t *rapid.T) {
-				m.c.SetHold(circuit.Hold(rapid.IntRange(0, 2).Draw(t, "hold")), m.now, m.now+time.Second)
+				m.c.SetHold(circuit.Hold(rapid.IntRange(0, 4).Draw(t, "hold")), m.now, m.now+time.Second)
 			},
 			"": m.check,
 		})

@@ -6,6 +6,13 @@ import "time"
 type outcome struct {
 	at     time.Duration // completion
 	failed bool
+	slow   bool
+}
+
+// tally is what a stretch of outcomes comes to.
+type tally struct {
+	calls, failures, slow int
+	inARow                int // failures at the newest end
 }
 
 // ring keeps the newest outcomes, whose times never fall. It needs no more than
@@ -27,11 +34,11 @@ func (r *ring) push(o outcome) {
 	r.size = min(r.size+1, rateOutcomes)
 }
 
-// since counts the outcomes that completed at horizon or later, and the
-// failures in a row at the newest end.
-func (r *ring) since(horizon time.Duration) (failures, calls, inARow int) {
+// since counts the outcomes that completed at horizon or later.
+func (r *ring) since(horizon time.Duration) tally {
+	var t tally
 	j := r.next
-	for calls < r.size {
+	for t.calls < r.size {
 		if j == 0 {
 			j = rateOutcomes
 		}
@@ -41,12 +48,15 @@ func (r *ring) since(horizon time.Duration) (failures, calls, inARow int) {
 			break
 		}
 		if o.failed {
-			if failures == calls {
-				inARow++
+			if t.failures == t.calls {
+				t.inARow++
 			}
-			failures++
+			t.failures++
 		}
-		calls++
+		if o.slow {
+			t.slow++
+		}
+		t.calls++
 	}
-	return failures, calls, inARow
+	return t
 }

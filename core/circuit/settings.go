@@ -58,9 +58,28 @@ const (
 	HoldNone Hold = iota
 	// HoldOpen refuses every call.
 	HoldOpen
-	// HoldClosed lets every call through and goes on computing.
+	// HoldClosed lets every call through and goes on computing: an operator trusts
+	// the callee more than its circuit.
 	HoldClosed
+	// HoldObserve lets every call through and goes on computing and reporting what
+	// the circuit would do: settings are watched before they may act.
+	HoldObserve
+	// HoldEmergency raises the thresholds to [EmergencyFailures] and
+	// [EmergencyRatePermille] where they are lower, so that a vendor that works
+	// badly is used as long as it works at all.
+	HoldEmergency
 )
+
+// The emergency preset of R1.8. The rate is then judged over the last 20
+// outcomes and no fewer, because 10 failures in a row are a rate of 1 and would
+// open the circuit before the 20 failures that the preset allows.
+const (
+	EmergencyFailures     = 20
+	EmergencyRatePermille = 900
+)
+
+// Holds returns the holds that an operator can put on a circuit.
+func Holds() []Hold { return []Hold{HoldOpen, HoldClosed, HoldObserve, HoldEmergency} }
 
 // String returns the hold's name in audit and console.
 func (h Hold) String() string {
@@ -69,8 +88,26 @@ func (h Hold) String() string {
 		return "forced_open"
 	case HoldClosed:
 		return "forced_closed"
+	case HoldObserve:
+		return "observe"
+	case HoldEmergency:
+		return "emergency"
 	}
 	return "none"
+}
+
+// passes reports whether the hold lets every call through.
+func (h Hold) passes() bool { return h == HoldClosed || h == HoldObserve }
+
+// effective is the state in force over a computed one.
+func (h Hold) effective(computed State) State {
+	switch {
+	case h == HoldOpen:
+		return Open
+	case h.passes():
+		return Closed
+	}
+	return computed
 }
 
 // Settings shape a circuit. [Settings.WithDefaults] fills the figures that are
@@ -93,6 +130,13 @@ type Settings struct {
 	HalfOpenPermits int `json:"half_open_permits"`
 	// SuccessThreshold successful probes in a row close the circuit (2).
 	SuccessThreshold int `json:"success_threshold"`
+	// SlowCallMS is the time beyond which a call is slow (0: none is). A stream's
+	// time is that to its first content, because the rest is the answer's length.
+	SlowCallMS int `json:"slow_call_ms,omitempty"`
+	// SlowRatePermille of the last 20 outcomes inside the window being slow opens
+	// the circuit like failures do, once there are MinCalls of them, and a slow
+	// probe opens it again (R1.1). It goes with SlowCallMS.
+	SlowRatePermille int `json:"slow_rate_permille,omitempty"`
 	// LeaseMS returns the permit of a probe that never reported (660,000: longer than any request).
 	LeaseMS int `json:"lease_ms"`
 }
@@ -119,16 +163,21 @@ func (s Settings) Check() error {
 		{"failure_threshold", s.FailureThreshold, 1, 1000},
 		{"window_ms", s.WindowMS, 1000, 3_600_000},
 		{"error_rate_permille", s.ErrorRatePermille, 1, 1000},
-		{"min_calls", s.MinCalls, 1, 20},
+		{"min_calls", s.MinCalls, 1, rateOutcomes},
 		{"open_for_ms", s.OpenForMS, 100, 3_600_000},
-		{"open_for_max_ms", s.OpenForMaxMS, s.OpenForMS, 24 * 3_600_000},
-		{"half_open_permits", s.HalfOpenPermits, 1, 16},
+		{"open_for_max_ms", s.OpenForMaxMS, s.OpenForMS, maxMillis},
+		{"half_open_permits", s.HalfOpenPermits, 1, maxProbes},
 		{"success_threshold", s.SuccessThreshold, 1, 100},
-		{"lease_ms", s.LeaseMS, 1000, 24 * 3_600_000},
+		{"lease_ms", s.LeaseMS, 1000, maxMillis},
+		{"slow_call_ms", s.SlowCallMS, 0, maxMillis},
+		{"slow_rate_permille", s.SlowRatePermille, min(s.SlowCallMS, 1), 1000},
 	} {
 		if b.got < b.least || b.got > b.most {
 			return fmt.Errorf("%s is %d, not in %d..%d: %w", b.name, b.got, b.least, b.most, ErrSettings)
 		}
+	}
+	if s.SlowCallMS == 0 && s.SlowRatePermille != 0 {
+		return fmt.Errorf("slow_rate_permille is %d without slow_call_ms: %w", s.SlowRatePermille, ErrSettings)
 	}
 	return nil
 }

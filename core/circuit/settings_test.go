@@ -116,6 +116,10 @@ func TestSettings_WithDefaults(t *testing.T) {
 	if wild.OpenForMaxMS != 400_000 {
 		t.Errorf("longest open time %d, want no less than the first", wild.OpenForMaxMS)
 	}
+	slow := circuit.Settings{SlowCallMS: 1 << 40, SlowRatePermille: -4}.WithDefaults()
+	if slow.SlowCallMS != 86_400_000 || slow.SlowRatePermille != 500 || slow.Check() != nil {
+		t.Errorf("slow calls: got %d ms and %d permille", slow.SlowCallMS, slow.SlowRatePermille)
+	}
 	// A circuit with such settings works.
 	r := &rig{T: t, c: circuit.New(circuit.Settings{HalfOpenPermits: 1 << 20}, nil)}
 	r.open()
@@ -136,6 +140,18 @@ func TestSettings_Check(t *testing.T) {
 		"min_calls is 21, not in 1..20: unusable circuit settings":                func(s *circuit.Settings) { s.MinCalls = 21 },
 		"half_open_permits is 17, not in 1..16: unusable circuit settings":        func(s *circuit.Settings) { s.HalfOpenPermits = 17 },
 		"open_for_max_ms is 1, not in 30000..86400000: unusable circuit settings": func(s *circuit.Settings) { s.OpenForMaxMS = 1 },
+		"window_ms is 0, not in 1000..3600000: unusable circuit settings":         func(s *circuit.Settings) { s.WindowMS = 0 },
+		"failure_threshold is -5, not in 1..1000: unusable circuit settings":      func(s *circuit.Settings) { s.FailureThreshold = -5 },
+		"error_rate_permille is -1, not in 1..1000: unusable circuit settings":    func(s *circuit.Settings) { s.ErrorRatePermille = -1 },
+		"success_threshold is -2, not in 1..100: unusable circuit settings":       func(s *circuit.Settings) { s.SuccessThreshold = -2 },
+		"half_open_permits is 21, not in 1..16: unusable circuit settings":        func(s *circuit.Settings) { s.HalfOpenPermits = 21 }, // more than the window's 20 outcomes
+		"lease_ms is -1, not in 1000..86400000: unusable circuit settings":        func(s *circuit.Settings) { s.LeaseMS = -1 },
+		"slow_call_ms is -1, not in 0..86400000: unusable circuit settings":       func(s *circuit.Settings) { s.SlowCallMS = -1 },
+		"slow_rate_permille is 0, not in 1..1000: unusable circuit settings":      func(s *circuit.Settings) { s.SlowCallMS = 5000 },
+		"slow_rate_permille is 1001, not in 1..1000: unusable circuit settings":   func(s *circuit.Settings) { s.SlowCallMS, s.SlowRatePermille = 5000, 1001 },
+		"slow_rate_permille is 500 without slow_call_ms: unusable circuit settings": func(s *circuit.Settings) {
+			s.SlowRatePermille = 500
+		},
 	} {
 		s := circuit.DefaultSettings()
 		edit(&s)

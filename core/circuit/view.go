@@ -13,6 +13,9 @@ type View struct {
 	Hold     Hold
 	// HoldUntil is the hold's expiry.
 	HoldUntil time.Duration
+	// LetThrough counts the calls that only the hold let through: without it the
+	// circuit would have refused them.
+	LetThrough int
 	// Since is the time of the last change of the computed state.
 	Since time.Duration
 	// OpenUntil is when an open circuit lets a probe through.
@@ -20,6 +23,8 @@ type View struct {
 	// Failures and Calls are the evidence: of the window while closed, aged by
 	// this reading; of the opening while open; the probes' votes while half-open.
 	Failures, Calls int
+	// Slow counts the slow ones among the calls.
+	Slow int
 	// Consecutive is the failures in a row inside the window.
 	Consecutive int
 	// Opens counts the openings in a row, as far as they still lengthen the next.
@@ -43,10 +48,10 @@ func (c *Circuit) View(now time.Duration) View {
 	}
 	switch v.Computed {
 	case Closed:
-		horizon := now - millis(c.settings.WindowMS)
-		v.Failures, v.Calls, v.Consecutive = c.outcomes.since(horizon)
+		t := c.outcomes.since(now - millis(c.settings.WindowMS))
+		v.Failures, v.Calls, v.Slow, v.Consecutive = t.failures, t.calls, t.slow, t.inARow
 	case Open:
-		v.Failures, v.Calls = c.failures, c.calls
+		v.Failures, v.Calls, v.Slow = c.evidence.failures, c.evidence.calls, c.evidence.slow
 		v.OpenUntil, v.NextChange = c.until, c.until
 	case HalfOpen:
 		v.Calls, v.Probes = c.votes, c.probes.running(now)
@@ -61,15 +66,9 @@ func (c *Circuit) viewHold(v *View, now time.Duration) {
 	if c.hold == HoldNone || c.holdUntil != 0 && now >= c.holdUntil {
 		return
 	}
-	v.Hold, v.HoldUntil = c.hold, c.holdUntil
+	v.Hold, v.HoldUntil, v.LetThrough = c.hold, c.holdUntil, c.letThrough
 	if c.holdUntil != 0 && (v.NextChange == 0 || c.holdUntil < v.NextChange) {
 		v.NextChange = c.holdUntil
 	}
-	switch c.hold {
-	case HoldOpen:
-		v.State = Open
-	case HoldClosed:
-		v.State = Closed
-	case HoldNone:
-	}
+	v.State = c.hold.effective(v.Computed)
 }

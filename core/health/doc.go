@@ -1,2 +1,2 @@
-// Package health keeps sliding figures of calls and chooses among nodes.
+// Package health keeps sliding figures of calls, chooses among nodes and says when to probe them.
 package health

@@ -1,96 +1,173 @@
 package health
 
 import (
+	"math"
 	"sync"
 	"time"
 )
 
-// How long a node rests after connection failures in a row (R1.4).
+// Balance says how a rotation shares traffic out among its nodes.
+type Balance uint8
+
+// The balances. The zero value is by weight.
 const (
-	restFirst = 5 * time.Second
-	restMost  = 60 * time.Second
+	// BalanceWeight shares in proportion to the weights.
+	BalanceWeight Balance = iota
+	// BalanceLatency shares in proportion to weight × 1000 / latency (R8.3).
+	BalanceLatency
 )
+
+// String returns the balance's name in configuration and console.
+func (b Balance) String() string {
+	switch b {
+	case BalanceWeight:
+		return "weight"
+	case BalanceLatency:
+		return "latency"
+	}
+	return "unknown"
+}
 
 // Rotation chooses among the nodes of one provider, for all use cases at once:
 // a node that refuses connections refuses everybody's. Make it with
 // [NewRotation]. It is safe for concurrent use. Nodes are named by index, and
 // an index that is none is ignored. Times are monotonic.
+//
+// A node that failed rests. After its rest, or a good probe, it is given one
+// request on trial, and comes back with that one's answer: given its whole
+// share, a dead region would swallow that until the first connection times out.
 type Rotation struct {
-	mu     sync.Mutex
-	nodes  []node
-	newest time.Duration
+	mu      sync.Mutex
+	nodes   []node
+	balance Balance
+	newest  time.Duration
 }
 
-type node struct {
-	weight    int
-	restUntil time.Duration
-	rest      time.Duration // of the latest failure, 0 when it works
-}
-
-// NewRotation returns the rotation of nodes with these weights, all usable. A
+// NewRotation returns the rotation of nodes with these weights, all up. A
 // weight below 1 means 1.
 func NewRotation(weights []int) *Rotation {
 	r := &Rotation{nodes: make([]node, len(weights))}
 	for i, w := range weights {
-		r.nodes[i].weight = min(max(1, w), 1_000_000)
+		r.nodes[i] = node{weight: min(max(1, w), 1_000_000), servedAt: -1, latency: float64(latencyPrior)}
 	}
 	return r
 }
 
-// Pick chooses a usable node in proportion to the weights, where u in [0, 1) is
-// the draw. When none is usable it chooses among all of them, because a vendor
-// that is down altogether must be found to be back (R8.3). It returns -1
-// without nodes.
+// SetBalance changes how traffic is shared out. Latencies are averaged under
+// both balances, so that a change finds them known.
+func (r *Rotation) SetBalance(b Balance) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.balance = b
+}
+
+// Pick chooses a node that is up, or one on trial that waits for its request,
+// in proportion to their shares, where u in [0, 1) is the draw. When there is
+// none it chooses among all (panic mode), because a vendor that is down
+// altogether must be found to be back (R8.3). It returns -1 without nodes.
 func (r *Rotation) Pick(now time.Duration, u float64) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now = r.pass(now)
-	usable, sum := r.usable(now)
-	all := usable == 0
-	if all {
-		sum = r.sum()
+	sum := 0.0
+	for i := range r.nodes {
+		if n := &r.nodes[i]; n.free(now) {
+			sum += n.share(r.balance)
+		}
 	}
-	left, last := int(u*float64(sum)), -1
+	all := sum == 0
+	for i := range r.nodes {
+		if all {
+			sum += r.nodes[i].share(r.balance)
+		}
+	}
+	left, picked := u*sum, -1
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if !all && !n.usable(now) {
+		if !all && !n.free(now) {
 			continue
 		}
-		last = i
-		if left -= n.weight; left < 0 {
+		picked = i
+		if left -= n.share(r.balance); left < 0 {
 			break
 		}
 	}
-	return last
+	if picked >= 0 && !all && r.nodes[picked].state(now) == NodeTrial {
+		r.nodes[picked].trial = now + trialLease
+	}
+	return picked
 }
 
-// Failed notes a connection failure: the node rests for 5 s, doubling to 60 s
-// while it goes on failing. Failures during its rest change nothing: they are
-// those of calls that ran side by side, and would lengthen it beyond reason.
-func (r *Rotation) Failed(now time.Duration, i int) {
+// Call is how one attempt at a node ended.
+type Call struct {
+	// Begun is when it began: what began before a node failed proves nothing about
+	// the time after.
+	Begun time.Duration
+	// Answered tells that the node gave an HTTP answer, whatever it says; false is
+	// a connection that could not be made. Attempts that prove neither are no calls.
+	Answered bool
+	// Took is the time to the answer's first content, 0 when there is none to
+	// measure. An error answered at once is not fast: leave it out.
+	Took time.Duration
+}
+
+// Ended notes the end of a call. An answer brings a node on trial up; a failed
+// connection rests its node for 5 s, doubling to 60 s while it goes on failing.
+// Calls that ran side by side with one that failed already change nothing.
+func (r *Rotation) Ended(now time.Duration, i int, c Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now = r.pass(now)
-	if i < 0 || i >= len(r.nodes) || !r.nodes[i].usable(now) {
+	n := r.node(i)
+	if n == nil {
 		return
 	}
-	n := &r.nodes[i]
-	n.rest = min(max(restFirst, 2*n.rest), restMost)
-	n.restUntil = now + n.rest
+	since := n.rest == 0 || c.Begun > n.failedAt
+	if !c.Answered {
+		if since && n.state(now) != NodeResting {
+			n.fail(now)
+		}
+		return
+	}
+	n.observe(c.Took)
+	n.servedAt = now
+	// With no other node it counts in any case: something answers.
+	if usable, _ := r.usable(now); since || usable == 0 {
+		n.up()
+	}
 }
 
-// Worked notes a connection that was made. It ends the doubling; it ends a rest
-// only while no node is usable, because otherwise it is the end of a call that
-// began before the failure and proves nothing.
+// Failed notes a connection failure of a call whose beginning is not known. It
+// counts unless the node rests already.
+func (r *Rotation) Failed(now time.Duration, i int) {
+	r.Ended(now, i, Call{Begun: math.MaxInt64})
+}
+
+// Worked notes an answer to a call whose beginning is not known. It ends a rest
+// only while no node is usable, because otherwise it may be the end of a call
+// that began before the failure and proves nothing.
 func (r *Rotation) Worked(now time.Duration, i int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now = r.pass(now)
-	if i < 0 || i >= len(r.nodes) {
+	n := r.node(i)
+	if n == nil {
 		return
 	}
-	if usable, _ := r.usable(now); usable == 0 || r.nodes[i].usable(now) {
-		r.nodes[i].rest, r.nodes[i].restUntil = 0, 0
+	n.servedAt = now
+	if usable, _ := r.usable(now); usable == 0 || n.state(now) != NodeResting {
+		n.up()
+	}
+}
+
+// Served notes a sign of life in the middle of a call, such as a stream's first
+// content: a node that shows some is not taken out by probes.
+func (r *Rotation) Served(now time.Duration, i int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now = r.pass(now)
+	if n := r.node(i); n != nil {
+		n.servedAt = now
 	}
 }
 
@@ -98,8 +175,7 @@ func (r *Rotation) Worked(now time.Duration, i int) {
 func (r *Rotation) Usable(now time.Duration) (usable, total int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	usable, _ = r.usable(max(now, r.newest))
-	return usable, len(r.nodes)
+	return r.usable(max(now, r.newest))
 }
 
 // NextChange is the earliest end of a rest, 0 when no node rests.
@@ -110,11 +186,78 @@ func (r *Rotation) NextChange(now time.Duration) time.Duration {
 	var next time.Duration
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if !n.usable(now) && (next == 0 || n.restUntil < next) {
+		if n.state(now) == NodeResting && (next == 0 || n.restUntil < next) {
 			next = n.restUntil
 		}
 	}
 	return next
+}
+
+// NodeView is a node's state at one moment.
+type NodeView struct {
+	State NodeState
+	// RestUntil is the end of a resting node's rest, else 0.
+	RestUntil time.Duration
+	// Latency is the moving average, 50 ms before the first answer.
+	Latency time.Duration
+}
+
+// View reads one node; the zero view for an index that is none.
+func (r *Rotation) View(now time.Duration, i int) NodeView {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.node(i)
+	if n == nil {
+		return NodeView{}
+	}
+	v := NodeView{State: n.state(max(now, r.newest)), Latency: time.Duration(n.latency)}
+	if v.State == NodeResting {
+		v.RestUntil = n.restUntil
+	}
+	return v
+}
+
+// grant ends a rest: the node is given one request on trial. It reports whether
+// that changed anything.
+func (r *Rotation) grant(now time.Duration, i int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now = r.pass(now)
+	n := r.node(i)
+	if n == nil || n.state(now) != NodeResting {
+		return false
+	}
+	n.restUntil = now
+	return true
+}
+
+// retire rests a node that shows no sign of life since a time. It reports
+// whether it did; a node that rests already or is on trial is left alone.
+func (r *Rotation) retire(now, since time.Duration, i int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now = r.pass(now)
+	n := r.node(i)
+	if n == nil || n.state(now) != NodeUp || n.servedAt >= since {
+		return false
+	}
+	n.fail(now)
+	return true
+}
+
+// served reports whether a node showed a sign of life since a time.
+func (r *Rotation) served(since time.Duration, i int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.node(i)
+	return n != nil && n.servedAt >= since
+}
+
+func (r *Rotation) node(i int) *node {
+	if i < 0 || i >= len(r.nodes) {
+		return nil
+	}
+	return &r.nodes[i]
 }
 
 func (r *Rotation) pass(now time.Duration) time.Duration {
@@ -122,22 +265,11 @@ func (r *Rotation) pass(now time.Duration) time.Duration {
 	return r.newest
 }
 
-func (r *Rotation) usable(now time.Duration) (count, weight int) {
+func (r *Rotation) usable(now time.Duration) (count, total int) {
 	for i := range r.nodes {
-		if n := &r.nodes[i]; n.usable(now) {
+		if r.nodes[i].state(now) != NodeResting {
 			count++
-			weight += n.weight
 		}
 	}
-	return count, weight
+	return count, len(r.nodes)
 }
-
-func (r *Rotation) sum() int {
-	weight := 0
-	for i := range r.nodes {
-		weight += r.nodes[i].weight
-	}
-	return weight
-}
-
-func (n *node) usable(now time.Duration) bool { return now >= n.restUntil }

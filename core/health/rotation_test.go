@@ -62,8 +62,12 @@ func TestRotation_FailedNodeRests(t *testing.T) {
 	if got := r.NextChange(0); got != 5*time.Second {
 		t.Errorf("got next change %v, want 5 s", got)
 	}
+	if got := picks(r, 5*time.Second, 3); got[0] != 1 || got[1]+got[2] != 999 {
+		t.Errorf("after its rest: got %v, want one request on trial", got)
+	}
+	r.Worked(5*time.Second, 0)
 	if got := picks(r, 5*time.Second, 3); got[0] != 500 {
-		t.Errorf("after its rest: got %v", got)
+		t.Errorf("after its trial: got %v, want its whole share", got)
 	}
 	if got := r.NextChange(5 * time.Second); got != 0 {
 		t.Errorf("got next change %v, want none", got)
@@ -122,8 +126,15 @@ func TestRotation_PanicMode(t *testing.T) {
 	if got := r.NextChange(now); got != 5*time.Second {
 		t.Errorf("got next change %v, want the earliest: 5 s", got)
 	}
-	if got := picks(r, 5*time.Second, 3); got[0] != 1000 {
-		t.Errorf("got %v, want the first node that is back", got)
+	if got := r.Pick(5*time.Second, 0.9); got != 0 {
+		t.Errorf("got node %d, want the first whose rest is over", got)
+	}
+	if got := picks(r, 5*time.Second, 3); got[0] != 500 || got[2] != 200 {
+		t.Errorf("got %v, want all nodes again while its trial runs", got)
+	}
+	r.Worked(5500*time.Millisecond, 0)
+	if got := picks(r, 5500*time.Millisecond, 3); got[0] != 1000 {
+		t.Errorf("got %v, want the one that is up", got)
 	}
 }
 
@@ -133,10 +144,24 @@ func TestRotation_ForeignIndex(t *testing.T) {
 	for _, i := range []int{-1, 1, 99} {
 		r.Failed(0, i)
 		r.Worked(0, i)
+		r.Served(0, i)
+		r.Ended(0, i, health.Call{})
+		if got := r.View(0, i); got != (health.NodeView{}) {
+			t.Errorf("node %d: got %+v, want none", i, got)
+		}
 	}
 	if usable, total := r.Usable(0); usable != 1 || total != 1 {
 		t.Errorf("got %d of %d, want 1 of 1", usable, total)
 	}
+}
+
+func somebodyUp(r *health.Rotation, now time.Duration, nodes int) bool {
+	for i := range nodes {
+		if r.View(now, i).State == health.NodeUp {
+			return true
+		}
+	}
+	return false
 }
 
 func TestRotation_Properties(t *testing.T) {
@@ -153,7 +178,7 @@ func TestRotation_Properties(t *testing.T) {
 			}
 			if rapid.Bool().Draw(t, "failed") {
 				r.Failed(now, i)
-				if usable, _ := r.Usable(now); usable > 0 && r.Pick(now, 0) == i {
+				if somebodyUp(r, now, len(weights)) && r.Pick(now, 0) == i {
 					t.Fatal("picked the node that just failed")
 				}
 			} else {

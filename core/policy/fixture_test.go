@@ -106,9 +106,13 @@ func asked(r *rand.Rand, c *core.Catalog) core.Facts {
 	return f
 }
 
-// build builds the shipped files with changes: a file's new text, or "" to leave it out.
+// build builds the shipped files with changes: a file's new text, or "" to leave
+// it out. Steps alone bound evaluations unless a test brings a clock.
 func build(t testing.TB, opts policy.Options, changes map[string]string) (*policy.Policy, policy.Problems) {
 	t.Helper()
+	if opts.Now == nil {
+		opts.Deadline = -1
+	}
 	return policy.Build(files(changes), catalog(t), opts)
 }
 

@@ -28,7 +28,7 @@ type hoist struct {
 // the sets and objects that are looked up by key: OPA would evaluate all rules
 // of such a one again for every key, unless its whole was evaluated before.
 func (p *program) hoists(entry ast.Ref) (hoists []hoist, keyed []ast.Ref) {
-	a := &reaching{compiler: p.compiler, seen: map[*ast.Rule]reach{}, keyed: map[string]bool{}}
+	a := p.reaching()
 	groups := a.groups(entry)
 	for _, name := range sortedNames(groups) {
 		g := groups[name]
@@ -60,6 +60,22 @@ type reaching struct {
 	seen     map[*ast.Rule]reach
 	order    []*ast.Rule
 	keyed    map[string]bool
+	inputs   map[string]bool // the fields of input that are read
+	whole    bool            // input is read in a way that no field names
+}
+
+func (p *program) reaching() *reaching {
+	return &reaching{compiler: p.compiler, seen: map[*ast.Rule]reach{}, keyed: map[string]bool{}, inputs: map[string]bool{}}
+}
+
+// reads reports which fields of input the rules of an entry point read; all is
+// true when that can't be told.
+func (p *program) reads(entry ast.Ref) (fields map[string]bool, all bool) {
+	a := p.reaching()
+	for _, r := range p.compiler.GetRules(entry) {
+		a.rule(r)
+	}
+	return a.inputs, a.whole
 }
 
 func (a *reaching) groups(entry ast.Ref) map[string]*group {
@@ -110,15 +126,20 @@ func (a *reaching) rule(r *ast.Rule) reach {
 // documents is what the rule itself reads beside rules.
 func (a *reaching) documents(r *ast.Rule) reach {
 	got := reachStatic
-	v := ast.NewGenericVisitor(func(x any) bool {
+	var v *ast.GenericVisitor
+	v = ast.NewGenericVisitor(func(x any) bool {
 		switch x := x.(type) {
 		case *ast.Rule:
 			return x != r // an else branch is visited as a rule of its own
 		case ast.Ref:
 			got = max(got, a.document(x))
+			for _, t := range x[1:] {
+				v.Walk(t)
+			}
+			return true
 		case ast.Var:
 			if x.Equal(ast.InputRootDocument.Value) {
-				got = reachInput
+				got, a.whole = reachInput, true
 			}
 		}
 		return false
@@ -128,6 +149,16 @@ func (a *reaching) documents(r *ast.Rule) reach {
 }
 
 func (a *reaching) document(ref ast.Ref) reach {
+	if ref[0].Equal(ast.InputRootDocument) {
+		if len(ref) > 1 {
+			if name, ok := ref[1].Value.(ast.String); ok {
+				a.inputs[string(name)] = true
+				return reachInput
+			}
+		}
+		a.whole = true
+		return reachInput
+	}
 	if !ref[0].Equal(ast.DefaultRootDocument) {
 		return reachStatic
 	}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,14 +29,22 @@ type tabulator struct {
 	useCases []core.UseCase
 	data     *documents
 	limits   limits
-	shared   map[string]*hoisted
+	shared   map[string]*shared
+	answers  map[string]*ast.Term // by entry point and the inputs that it reads
 	steps    int
 	problems Problems
 }
 
+// shared is what all cells of one entry point have in common.
+type shared struct {
+	hoisted *hoisted
+	reads   map[string]bool // fields of input
+	all     bool            // every field may be read
+}
+
 func newTabulator(p *program, config *ast.Term, c *core.Catalog, useCases []core.UseCase, l limits) *tabulator {
 	t := &tabulator{
-		program: p, catalog: c, useCases: useCases, limits: l, shared: map[string]*hoisted{},
+		program: p, catalog: c, useCases: useCases, limits: l, shared: map[string]*shared{}, answers: map[string]*ast.Term{},
 		data: newDocuments(pair{ast.StringTerm("config"), config}, pair{ast.StringTerm("targets"), targetsDocument(c)}),
 	}
 	return t
@@ -60,6 +67,36 @@ func (t *tabulator) cell(entry, what string, input ...pair) *reader {
 	if len(t.problems) >= maxTableProblems {
 		return nil
 	}
+	key := t.key(entry, input)
+	if known, ok := t.answers[key]; ok {
+		if known == nil {
+			return nil
+		}
+		return newReader(what, known)
+	}
+	answer := t.evaluate(entry, what, input)
+	t.answers[key] = answer
+	if answer == nil {
+		return nil
+	}
+	return newReader(what, answer)
+}
+
+// key tells cells apart by what their entry point reads: a thousand use cases
+// that a policy does not look at are one cell.
+func (t *tabulator) key(entry string, input []pair) string {
+	s := t.of(entry)
+	key := entry
+	for _, p := range input {
+		if s.all || s.reads[string(p[0].Value.(ast.String))] {
+			key += "\x00" + p[1].String()
+		}
+	}
+	return key
+}
+
+// evaluate asks for one cell; nil means that a problem was noted.
+func (t *tabulator) evaluate(entry, what string, input []pair) *ast.Term {
 	q := t.program.queries[entry]
 	if t.steps > maxTableSteps {
 		t.note(q.rule, CodeFuel, what, "the tables take more than %d steps", maxTableSteps)
@@ -67,7 +104,7 @@ func (t *tabulator) cell(entry, what string, input ...pair) *reader {
 		return nil
 	}
 	m := t.limits.meter(t.limits.steps)
-	ev := evaluation{data: t.data, input: object(input...), virtual: newHoistCache(t.hoisted(entry)), meter: m}
+	ev := evaluation{data: t.data, input: object(input...), virtual: newHoistCache(t.of(entry).hoisted), meter: m}
 	answer, err := t.program.run(q, &ev)
 	t.steps += m.steps
 	switch {
@@ -85,18 +122,20 @@ func (t *tabulator) cell(entry, what string, input ...pair) *reader {
 		t.note(q.rule, CodeUndefined, what, "undefined: give the rule a default")
 		return nil
 	}
-	return newReader(what, answer)
+	return answer
 }
 
-// hoisted are the rules below an entry point that read no input: the same for
-// every cell.
-func (t *tabulator) hoisted(entry string) *hoisted {
-	if h, ok := t.shared[entry]; ok {
-		return h
+// of finds what the cells of an entry point share: the rules that read no input.
+func (t *tabulator) of(entry string) *shared {
+	if s, ok := t.shared[entry]; ok {
+		return s
 	}
+	ref := ast.MustParseRef("data." + entry)
 	h := &hoisted{}
-	t.shared[entry] = h
-	hoists, _ := t.program.hoists(ast.MustParseRef("data." + entry))
+	s := &shared{hoisted: h}
+	s.reads, s.all = t.program.reads(ref)
+	t.shared[entry] = s
+	hoists, _ := t.program.hoists(ref)
 	cache := newHoistCache(h)
 	for _, x := range hoists {
 		m := t.limits.meter(hoistSteps)
@@ -105,7 +144,7 @@ func (t *tabulator) hoisted(entry string) *hoisted {
 			h.put(x.path, v)
 		}
 	}
-	return h
+	return s
 }
 
 func (t *tabulator) note(loc *ast.Location, code, what, format string, args ...any) {
@@ -241,9 +280,10 @@ func checkText(r *reader, what, s string) {
 		r.fail("%s: a text is one line of at most %d characters", what, maxTextRunes)
 	}
 	known := []string{"{target}", "{preferred}", "{age}", "{ticket}", "{eta}"}
-	for _, p := range regexp.MustCompile(`\{[^}]*\}?`).FindAllString(s, -1) {
-		if !slices.Contains(known, p) {
-			r.fail("%s: unknown placeholder %q in the text; known are %q", what, p, known)
+	for _, part := range strings.SplitAfter(s, "}") {
+		_, name, found := strings.Cut(part, "{")
+		if found && !slices.Contains(known, "{"+name) {
+			r.fail("%s: unknown placeholder %q in the text; known are %q", what, "{"+name, known)
 		}
 	}
 }
