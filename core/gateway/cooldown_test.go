@@ -75,13 +75,22 @@ func TestCooldown_LaterEndWins(t *testing.T) {
 	for name, tt := range map[string]struct {
 		next  string
 		first int // status of the throttled requests themselves
+		// short is when the shortest hint comes: the others come after 100 ms.
+		short time.Duration
 	}{
-		"shipped policies answer 429": {throttledStop, 429},
-		"a policy that goes on":       {throttledGoOn, 200},
+		"shipped policies answer 429": {throttledStop, 429, 100 * time.Millisecond},
+		"a policy that goes on":       {throttledGoOn, 200, 100 * time.Millisecond},
+		"the short hint comes first":  {throttledGoOn, 200, 50 * time.Millisecond},
+		"the short hint comes last":   {throttledStop, 429, 200 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newCooling(t, false, shippedWith(t, reactionsData, throttledStop, tt.next))
+				s.o1.Heal()
+				short := throttle("1")
+				short.Delay = tt.short
+				s.o1.Script(short)
+				s.o1.Always(throttle("20"))
 				var wg sync.WaitGroup
 				wg.Go(func() {
 					for _, got := range s.crowd(t, 8, "o1") {
