@@ -29,6 +29,7 @@ type flight struct {
 	seen      uint64        // kinds met so far, one bit each
 	used      []bool        // per step
 	committed bool
+	allowance allowance
 
 	attempt Attempt
 	target  int // of the attempt, and its node
@@ -208,6 +209,7 @@ func (f *flight) settle(err *Error) {
 		changed = e.retire(f.w, target, a, kind, now) || changed
 	}
 	f.note(err, now)
+	f.settleAttempt(err, now)
 	if f.d.Attempts[len(f.d.Attempts)-1].Status != 0 || kind == KindNone {
 		call := health.Call{Begun: f.begun, Answered: true}
 		if f.content != 0 {
