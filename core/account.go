@@ -109,9 +109,7 @@ func (a *accounts) moved(now time.Duration, wall time.Time, every time.Duration)
 			DayCapPico: v.Settings.DayPico, MonthCapPico: v.Settings.MonthPico,
 		})
 	}
-	slices.SortFunc(out, func(a, b *SpendSample) int {
-		return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(out, func(a, b *SpendSample) int { return byName(a.Scope, b.Scope, a.ID, b.ID) })
 	return out
 }
 
@@ -147,8 +145,37 @@ func (a *accounts) state(wall time.Time) []SpendState {
 			out = append(out, SpendState{Scope: x.scope, ID: x.id, Spent: v.Spent})
 		}
 	}
-	slices.SortFunc(out, func(a, b SpendState) int {
-		return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(out, func(a, b SpendState) int { return byName(a.Scope, b.Scope, a.ID, b.ID) })
 	return out
+}
+
+// Account is what a caller's key or a use case has used of its limits.
+type Account struct {
+	Scope  limit.Scope
+	ID     string
+	Limits CallerLimits
+	Rate   limit.RateView
+	Spend  limit.SpendView
+}
+
+// Accounts returns the accounts of the use cases that have limits, and of those
+// keys whose requests brought some, by scope and id.
+func (e *Engine) Accounts() []Account {
+	now, wall := e.clock.Mono(), e.clock.Wall()
+	a := &e.accounts
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := make([]Account, 0, len(a.all))
+	for _, x := range a.all {
+		out = append(out, Account{
+			Scope: x.scope, ID: x.id, Limits: x.limits, Rate: x.rate.View(now), Spend: x.spend.View(wall),
+		})
+	}
+	slices.SortFunc(out, func(a, b Account) int { return byName(a.Scope, b.Scope, a.ID, b.ID) })
+	return out
+}
+
+// byName orders accounts, so that what is recorded and shown repeats itself.
+func byName(scope, otherScope limit.Scope, id, otherID string) int {
+	return cmp.Or(cmp.Compare(scope, otherScope), cmp.Compare(id, otherID))
 }

@@ -146,8 +146,9 @@ func (f *flight) firstContent(a *Attempt) {
 	now := f.e.clock.Mono()
 	f.committed = true
 	f.content = max(now, 1)
-	f.d.FirstContent = now - f.start
-	f.d.Attempts[len(f.d.Attempts)-1].FirstContent = now - f.begun
+	// 0 stands for none, also where time stands still.
+	f.d.FirstContent = max(now-f.start, 1)
+	f.d.Attempts[len(f.d.Attempts)-1].FirstContent = max(now-f.begun, 1)
 	f.d.Target, f.d.Situation = a.Target.ID, a.Situation
 	if tr, ok := a.permit.FirstContent(now); ok {
 		f.e.transition(f.w, f.w.cells[f.uc][f.target], tr)

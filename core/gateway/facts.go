@@ -162,7 +162,7 @@ func (x *exchange) ask() *core.Error {
 		return e
 	}
 	x.req.KeyID, x.req.Tenant, x.req.Wire, x.req.Tags = x.caller.KeyID, g.Tenant, x.format.Wire(), a.tags
-	x.req.Affinity, x.req.RetryOf = x.affinity(a.affinity), retryCount(x.r.Header)
+	x.req.Affinity, x.req.RetryOf, x.req.Limits = x.affinity(a.affinity), retryCount(x.r.Header), g.Limits
 	audience := g.Audience
 	if audience == "" {
 		audience = core.AudienceFree

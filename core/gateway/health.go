@@ -27,6 +27,11 @@ type modelHealth struct {
 	SuccessRate       float64           `json:"success_rate"`
 	P95MS             int               `json:"p95_ms"`
 	RequestsPerMinute int               `json:"requests_per_minute"`
+	// InFlight attempts run and Waiting requests wait for a place; Limit is the
+	// concurrency limit, 0 for none.
+	InFlight int `json:"in_flight"`
+	Waiting  int `json:"waiting"`
+	Limit    int `json:"limit"`
 }
 
 // cacheHealth is the emergency cache's; there is none yet, so both stay 0.
@@ -50,6 +55,12 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 	}
 	for i := range s.Targets {
 		page.Models[s.Catalog.Targets[i].ID] = healthOf(&s.Targets[i], s.UseCases)
+	}
+	for _, l := range g.cfg.Engine.Loads() {
+		if m, ok := page.Models[l.Target]; ok { // a reload may have come between
+			m.InFlight, m.Waiting, m.Limit = l.Running, l.Waiting, l.Limit
+			page.Models[l.Target] = m
+		}
 	}
 	status := http.StatusOK
 	if page.Overall == core.Unhealthy {

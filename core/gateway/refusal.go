@@ -111,7 +111,8 @@ func adviseRetry(h http.Header, e *core.Error, attempts int) {
 	if throttled && wait {
 		return // obeying the hint is the right retry
 	}
-	if attempts > 0 || e.RetryAfter > sdkPatience {
+	never := e.Kind == core.KindLimitLocal && e.RetryAfter == 0
+	if attempts > 0 || e.RetryAfter > sdkPatience || never {
 		h["X-Should-Retry"] = []string{"false"}
 	}
 }
