@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/limit"
 	"github.com/spillway-llm/spillway/core/price"
 )
 
@@ -55,8 +56,26 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
+func BenchmarkRunUnderLimits(b *testing.B) {
+	e, req := benchEngine(b)
+	req.KeyID, req.Limits = "k", core.CallerLimits{
+		Rate:  limit.RateSettings{RequestsPerMinute: 50_000_000},
+		Spend: limit.SpendSettings{DayPico: 1_000_000 * price.PicoPerUSD, FallbackOutputPico: 1},
+	}
+	req.Facts.MaxTokens = 100
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := e.Run(ctx, req, instant{}); err != nil {
+			b.Fatal(err)
+		}
+		e.Finish(req)
+	}
+}
+
 // What one request allocates in the engine: the decision's id, and the
-// attempt's context with its bookkeeping in the parent.
+// attempt's context with its bookkeeping in the parent. Limits that are not
+// reached allocate nothing.
 func TestRun_Allocations(t *testing.T) {
 	e, req := benchEngine(t)
 	ctx := t.Context()
@@ -67,7 +86,18 @@ func TestRun_Allocations(t *testing.T) {
 		e.Finish(req)
 	}
 	run()
-	if got := testing.AllocsPerRun(500, run); got > 6 {
-		t.Errorf("%v allocations per request, want at most 6", got)
+	plain := testing.AllocsPerRun(500, run)
+	if plain > 6 {
+		t.Errorf("%v allocations per request, want at most 6", plain)
+	}
+	req.KeyID, req.Limits = "k", core.CallerLimits{
+		Rate:            limit.RateSettings{RequestsPerMinute: 1_000_000, TokensPerMinute: 50_000_000},
+		Spend:           limit.SpendSettings{DayPico: 1000 * price.PicoPerUSD, MonthPico: 30_000 * price.PicoPerUSD, FallbackOutputPico: 1},
+		MaxOutputTokens: 1000,
+	}
+	req.Facts.MaxTokens = 100
+	run()
+	if limited := testing.AllocsPerRun(500, run); limited != plain {
+		t.Errorf("%v allocations per request under limits, want %v as without", limited, plain)
 	}
 }
