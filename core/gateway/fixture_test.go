@@ -178,7 +178,12 @@ func (p planner) Decide(s *core.Snapshot, f *core.Facts) (*core.Plan, bool) {
 
 func newRig(t testing.TB, targets []target, changes ...setup) *rig {
 	t.Helper()
-	cat := catalogOf(t, targets)
+	return rigFor(t, catalogOf(t, targets), changes...)
+}
+
+// rigFor is a rig over a catalog.
+func rigFor(t testing.TB, cat *core.Catalog, changes ...setup) *rig {
+	t.Helper()
 	r := &rig{tape: &tape{arrived: make(chan struct{}, 10_000)}}
 	rev := core.DefaultRevision(cat)
 	for _, c := range changes {
