@@ -133,7 +133,7 @@ func TestR23_BurstStaysWithinTheLimit(t *testing.T) {
 			release := make(chan struct{})
 			v := newVendor(t, holding(release))
 			cat := pricedCatalog(t, v, map[string]price.Table{"gpt": tokenPrice()})
-			r := rigFor(t, cat, limitedTo(c.limits))
+			r := rigOver(t, cat, nil, limitedTo(c.limits))
 			replies := r.burst(t, 10, askSized("gpt"))
 			for range 10 - c.admitted {
 				checkLimit(t, next(t, replies), c.code, true, c.words...)
@@ -175,7 +175,7 @@ func TestR23_ReservationComesBack(t *testing.T) {
 		}
 	})
 	cat := pricedCatalog(t, v, map[string]price.Table{"gpt": tokenPrice()})
-	r := rigFor(t, cat, limitedTo(core.CallerLimits{Spend: limit.SpendSettings{DayPico: price.PicoPerUSD / 200}})) // room for one
+	r := rigOver(t, cat, nil, limitedTo(core.CallerLimits{Spend: limit.SpendSettings{DayPico: price.PicoPerUSD / 200}})) // room for one
 	ask := func() reply {
 		return r.ask(t, "/v1/chat/completions", askSized("gpt"), "X-Api-Key", limitedKey)
 	}
@@ -213,7 +213,7 @@ func TestR51_UnknownPriceMeetsTheCap(t *testing.T) {
 	}
 	cat := pricedCatalog(t, v, prices)
 	spend := limit.SpendSettings{DayPico: price.PicoPerUSD / 100}
-	r := rigFor(t, cat, limitedTo(core.CallerLimits{Spend: spend}))
+	r := rigOver(t, cat, nil, limitedTo(core.CallerLimits{Spend: spend}))
 	ask := func(r *rig, model string) reply {
 		return r.ask(t, "/v1/chat/completions", askSized(model), "X-Api-Key", limitedKey)
 	}
@@ -239,7 +239,7 @@ func TestR51_UnknownPriceMeetsTheCap(t *testing.T) {
 		t.Errorf("an unknown cost is recorded as %d, known: %v", d.Cost, d.CostKnown)
 	}
 	spend.FallbackOutputPico = 30_000_000 // 200 tokens are 0.6 cents
-	stated := rigFor(t, cat, limitedTo(core.CallerLimits{Spend: spend}))
+	stated := rigOver(t, cat, nil, limitedTo(core.CallerLimits{Spend: spend}))
 	if got := ask(stated, "m-2"); got.status != 200 {
 		t.Errorf("at a stated price: %d %s", got.status, got.body)
 	}
@@ -291,7 +291,7 @@ func TestLimits_OutputCap(t *testing.T) {
 	t.Parallel()
 	v := newVendor(t, says(200, chatAnswer))
 	cat := pricedCatalog(t, v, map[string]price.Table{"gpt": tokenPrice()})
-	r := rigFor(t, cat, limitedTo(core.CallerLimits{MaxOutputTokens: 150}))
+	r := rigOver(t, cat, nil, limitedTo(core.CallerLimits{MaxOutputTokens: 150}))
 	for body, says := range map[string]string{
 		askSized("gpt"): "this key allows at most 150 output tokens a request, and the request asks for about 200",
 		askChat:         "and the request does not say how many it wants: set max_tokens",
