@@ -37,6 +37,7 @@ type Engine struct {
 	refresher refresher
 	cooldowns cooldowns
 	affinity  affinity
+	accounts  accounts
 
 	mu       sync.Mutex // guards what follows; never held while a request waits
 	live     registry
@@ -67,8 +68,9 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		clock: cfg.Clock, recorder: cfg.Recorder, random: Random{Seed: cfg.Seed},
-		ids: idSource{random: Random{Seed: cfg.Seed}}, live: newRegistry(), holds: map[holdKey]Override{},
+		ids: idSource{random: Random{Seed: cfg.Seed}}, holds: map[holdKey]Override{},
 	}
+	e.live = newRegistry(&e.accounts)
 	e.watch.clock = cfg.Clock
 	e.flights.New = func() any { return new(flight) }
 	if err := e.Activate(cfg.Revision); err != nil {
@@ -128,12 +130,13 @@ func (e *Engine) Disclosure(f *Facts, s Situation) Disclosure {
 }
 
 // Tick does the work that time alone causes: it half-opens circuits, ends
-// cooldowns and holds, refreshes the snapshot and samples budgets. With
-// [Engine.Start] it is not needed (R16.1).
+// cooldowns and holds, refreshes the snapshot and samples budgets and spending.
+// With [Engine.Start] it is not needed (R16.1).
 func (e *Engine) Tick() {
 	now := e.clock.Mono()
 	e.refresh(now)
 	e.sampleBudgets(now)
+	e.sampleSpends(now, spendEvery)
 }
 
 // tickEvery is how often the live figures are looked at when nothing else
@@ -158,7 +161,8 @@ func (e *Engine) Start() {
 	})
 }
 
-// Close ends the background work and waits for it. Requests may still run.
+// Close ends the background work and waits for it, and records what was spent
+// since the last sample. Requests may still run.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	stop, stopped := e.stop, e.stopped
@@ -168,6 +172,7 @@ func (e *Engine) Close() {
 		stop()
 		<-stopped
 	}
+	e.sampleSpends(e.clock.Mono(), 0)
 	e.watch.close()
 }
 
