@@ -36,12 +36,7 @@ func (e *Engine) Restore(s State) {
 	}
 	e.restoreKeys(w, s.Keys)
 	e.refresher.mu.Unlock()
-	for _, o := range s.Overrides {
-		if o.Hold != circuit.HoldNone && o.Until.After(wall) {
-			// A hold of a target that is gone is gone with it.
-			_ = e.Hold(o)
-		}
-	}
+	e.restoreHolds(s.Overrides, wall, now)
 	e.changed(now)
 }
 
@@ -101,12 +96,6 @@ func (e *Engine) State() State {
 			}
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, o := range e.holds {
-		if o.Hold != circuit.HoldNone && o.Until.After(wall) {
-			s.Overrides = append(s.Overrides, o)
-		}
-	}
+	s.Overrides = e.heldState(now)
 	return s
 }
