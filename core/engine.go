@@ -36,6 +36,8 @@ type Engine struct {
 	cooldowns cooldowns
 	affinity  affinity
 
+	holding  sync.Mutex // keeps records of holds in the order of the holds; taken before mu
+	heldAt   time.Time  // of the newest; guarded by holding
 	mu       sync.Mutex // guards what follows; never held while a request waits
 	live     registry
 	holds    holds

@@ -111,28 +111,39 @@ func (h *holds) expire(now time.Duration) (over []held) {
 // the empty name says. [circuit.HoldNone] ends the holds that lie inside and
 // spares these circuits from wider ones. A hold needs a reason and ends by
 // itself, within [MaxHold]; its end is recorded too. Any refusal is an
-// [ErrHold].
+// [ErrHold]. A [Recorder] that is told of a hold must not call Hold back.
 func (e *Engine) Hold(o Override) error {
 	wall, now := e.clock.Wall(), e.clock.Mono()
 	if err := o.check(e.Revision(), wall); err != nil {
 		return fmt.Errorf("hold circuit: %w: %w", ErrHold, err)
 	}
-	o.At = wall
-	events := []*Override{&o}
+	e.changeHolds(&o, wall, now)
+	e.changed(now)
+	return nil
+}
+
+// changeHolds puts or releases a hold and records it.
+func (e *Engine) changeHolds(o *Override, wall time.Time, now time.Duration) {
+	e.holding.Lock()
+	defer e.holding.Unlock()
+	o.At = e.clock.Wall()
+	if ahead := e.heldAt.Sub(o.At); ahead >= 0 && ahead < time.Second {
+		o.At = e.heldAt.Add(time.Microsecond) // a restart tells by it which hold lies on top
+	}
+	e.heldAt = o.At
+	events := []*Override{o}
 	e.mu.Lock()
 	if o.Hold == circuit.HoldNone {
 		o.Until = time.Time{}
-		events = e.holds.release(o)
+		events = e.holds.release(*o)
 	} else {
-		e.holds.put(&o, now+o.Until.Sub(wall))
+		e.holds.put(o, now+o.Until.Sub(wall))
 	}
 	e.applyHolds(now)
 	e.mu.Unlock()
 	for _, ev := range events {
 		e.recorder.Record(ev)
 	}
-	e.changed(now)
-	return nil
 }
 
 // check reports what is missing or wrong in a hold.
@@ -186,8 +197,13 @@ func (e *Engine) applyHolds(now time.Duration) {
 }
 
 // endHolds ends holds whose time is over, records it, and reports whether there
-// were any.
+// were any. While a hold is being put it leaves that to the next look: the
+// circuits know the end themselves.
 func (e *Engine) endHolds(now time.Duration) bool {
+	if !e.holding.TryLock() {
+		return false
+	}
+	defer e.holding.Unlock()
 	e.mu.Lock()
 	over := e.holds.expire(now)
 	if len(over) > 0 {

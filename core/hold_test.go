@@ -3,8 +3,12 @@ package core_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -270,6 +274,57 @@ func TestHold_NewCircuits(t *testing.T) {
 		}
 		if d, err := r.ask(t.Context(), "new", &vendor{}); err != nil || d.Target != "a2" {
 			t.Errorf("%q answered, %v", d.Target, err)
+		}
+	})
+}
+
+// Operators, time and requests at once: what was recorded, kept as a store keeps
+// it, restores to what is in force.
+func TestHold_RecordsAreInOrder(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		r := newRig(t)
+		r.Start()
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				random := rand.New(rand.NewPCG(1, uint64(i)))
+				for range 60 {
+					reach := []string{"a1/", "a1/assistant", "/assistant", "a2/assistant", "o1/batch"}[random.IntN(5)]
+					target, useCase, _ := strings.Cut(reach, "/")
+					o := core.Override{Target: target, UseCase: useCase, Hold: circuit.Hold(random.IntN(5)), By: "aki", Reason: "x", Until: time.Now().Add(time.Duration(1+random.IntN(60)) * time.Second)}
+					if err := r.Hold(o); err != nil {
+						t.Error(err)
+					}
+					r.ask(t.Context(), "assistant", &vendor{})
+					time.Sleep(time.Duration(random.IntN(3)) * 250 * time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		r.Close()
+		type scope struct{ target, useCase string }
+		stored := map[scope]core.Override{}
+		for _, o := range r.tape.overrides {
+			stored[scope{o.Target, o.UseCase}] = o
+			if o.Hold == circuit.HoldNone && o.Until.IsZero() {
+				delete(stored, scope{o.Target, o.UseCase})
+			}
+		}
+		again := newRig(t)
+		again.Restore(core.State{Overrides: slices.Collect(maps.Values(stored))})
+		r.Tick()
+		inForce := 0
+		for target := range 3 {
+			for useCase := range 2 {
+				got, want := again.on(target, useCase), r.on(target, useCase)
+				if got != want {
+					t.Errorf("target %d, use case %d: restored %q, in force %q", target, useCase, got, want)
+				}
+				inForce += len(want)
+			}
+		}
+		if inForce == 0 {
+			t.Error("nothing is in force at the end: the test tests nothing")
 		}
 	})
 }

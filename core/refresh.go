@@ -256,20 +256,25 @@ func (e *Engine) heldLevel(useCase string) (levelHold, bool) {
 	return levelHold{}, false
 }
 
-// level is the level of a use case by its targets now.
+// level is the level of a use case by its targets now. A standby makes the
+// difference between degraded and unhealthy, and no other: it has no traffic to
+// close its circuit with.
 func (s *Snapshot) level(u int) Level {
 	usable, whole, total := 0, 0, 0
 	for t, served := range s.world.rev.Tables.Served[u] {
 		if !served {
 			continue
 		}
-		total++
 		l := &s.Targets[t]
-		if !l.Healthy || l.CoolingDown || l.Circuits[u].State == circuit.Open {
+		able := l.Healthy && !l.CoolingDown && l.Circuits[u].State != circuit.Open
+		if able {
+			usable++
+		}
+		if s.Catalog.Targets[t].Standby() {
 			continue
 		}
-		usable++
-		if l.Circuits[u].State == circuit.Closed {
+		total++
+		if able && l.Circuits[u].State == circuit.Closed {
 			whole++
 		}
 	}

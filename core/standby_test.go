@@ -58,10 +58,23 @@ func TestStandby_AllOpen(t *testing.T) {
 		if left := time.Until(cl.Until); cl.State != circuit.Open || left < 60*time.Second || left > 66*time.Second {
 			t.Errorf("after 10 failures the standby is %v for %v", cl.State, left)
 		}
+		if got := r.Snapshot().Levels[0]; got != core.Unhealthy {
+			t.Errorf("with the standby out too the use case is %v", got)
+		}
 		time.Sleep(35 * time.Second) // the others are half-open again, and come first
 		v.script = nil
-		if d, err := r.ask(t.Context(), "assistant", v); err != nil || d.Target != "a1" {
-			t.Errorf("recovered: got %v by %q", err, d.Target)
+		for range 4 {
+			if d, err := r.ask(t.Context(), "assistant", v); err != nil || d.Target == "o1" {
+				t.Errorf("recovered: got %v by %q", err, d.Target)
+			}
+		}
+		if err := r.Hold(core.Override{Target: "a2", UseCase: "assistant", Hold: circuit.HoldClosed, By: "op", Reason: "no traffic", Until: time.Now().Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // the standby's circuit gets no call to close with
+		r.Tick()
+		if s := r.Snapshot(); s.Levels[0] != core.Healthy || s.Targets[2].Circuits[0].State == circuit.Closed {
+			t.Errorf("recovered: %v, the standby %v", s.Levels[0], s.Targets[2].Circuits[0].State)
 		}
 	})
 }
