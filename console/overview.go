@@ -52,7 +52,11 @@ type targetRow struct {
 	Provider  string
 	Simulated bool
 	Standby   bool
-	State     state
+	// Unpriced reports that nobody said what the target costs.
+	Unpriced bool
+	// Keys are those of the target's provider.
+	Keys  core.ProviderLive
+	State state
 	// Computed is the state without an operator's hold.
 	Computed state
 	Circuits []circuitRow // of the use cases that it serves
@@ -127,7 +131,10 @@ func (c *Console) look() overview {
 func (c *Console) targetRow(snap *core.Snapshot, rev *core.Revision, i int, now time.Time) targetRow {
 	t, l := &snap.Catalog.Targets[i], &snap.Targets[i]
 	p := snap.Catalog.Provider(t)
-	row := targetRow{ID: t.ID, Provider: p.ID, Simulated: p.Simulated, Standby: t.Standby(), Live: l, Budget: 1000}
+	row := targetRow{
+		ID: t.ID, Provider: p.ID, Simulated: p.Simulated, Standby: t.Standby(), Unpriced: !t.Price.Known(), Keys: keysOf(snap, t),
+		Live: l, Budget: 1000,
+	}
 	if l.CoolingDown {
 		row.CoolingUntil = l.CooldownUntil
 	}
@@ -160,6 +167,16 @@ func newCircuitRow(useCase string, c *core.CircuitLive) circuitRow {
 		row.Since, row.Until = c.Held.At, c.Held.Until
 	}
 	return row
+}
+
+// keysOf are the keys of a target's provider, none in a picture without them.
+func keysOf(snap *core.Snapshot, t *core.Target) core.ProviderLive {
+	for i := range snap.Providers {
+		if snap.Catalog.Providers[i].ID == t.Provider {
+			return snap.Providers[i]
+		}
+	}
+	return core.ProviderLive{}
 }
 
 // served reports whether a use case uses a target. A revision that was replaced

@@ -134,6 +134,8 @@ func (e *encoder) keyState(k *core.KeyState) note {
 	e.flag("usable", k.Usable)
 	e.text("kind", k.Kind.String())
 	e.text("by", k.By)
+	e.numberIf("left", int64(k.Left))
+	e.numberIf("total", int64(k.Total))
 	c := &change{kind: stateKey, subject: k.Provider, qualifier: k.Key}
 	if !k.Usable {
 		c.body = e.stampedFrom(start, k.At)

@@ -30,7 +30,7 @@ func (b *Book) Release(ctx context.Context, target, useCase, by string) error {
 func held(s *core.Snapshot, o *core.Override) *core.Snapshot {
 	out := &core.Snapshot{
 		Epoch: s.Epoch + 1, Time: s.Time, Revision: s.Revision, Catalog: s.Catalog, UseCases: s.UseCases, Levels: s.Levels,
-		Targets: slices.Clone(s.Targets),
+		Targets: slices.Clone(s.Targets), Providers: s.Providers,
 	}
 	for t := range out.Targets {
 		l := &out.Targets[t]
