@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/spillway-llm/spillway/core/circuit"
 )
 
 // Config is what an engine needs. Only Revision is required.
@@ -39,9 +37,11 @@ type Engine struct {
 	affinity  affinity
 	accounts  accounts
 
+	holding  sync.Mutex // keeps records of holds in the order of the holds; taken before mu
+	heldAt   time.Time  // of the newest; guarded by holding
 	mu       sync.Mutex // guards what follows; never held while a request waits
 	live     registry
-	holds    map[holdKey]Override
+	holds    holds
 	stop     context.CancelFunc
 	stopped  chan struct{}
 	requests atomic.Uint64
@@ -68,7 +68,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		clock: cfg.Clock, recorder: cfg.Recorder, random: Random{Seed: cfg.Seed},
-		ids: idSource{random: Random{Seed: cfg.Seed}}, holds: map[holdKey]Override{},
+		ids: idSource{random: Random{Seed: cfg.Seed}},
 	}
 	e.live = newRegistry(&e.accounts)
 	e.watch.clock = cfg.Clock
@@ -87,7 +87,9 @@ func (e *Engine) Activate(rev *Revision) error {
 		return fmt.Errorf("activate revision: %w", err)
 	}
 	e.mu.Lock()
-	w := e.live.world(rev, e.clock.Mono(), e.openJitter())
+	now := e.clock.Mono()
+	w := e.live.world(rev, now, e.openJitter())
+	e.applyHolds(now) // also to circuits that are new
 	e.mu.Unlock()
 	e.refresher.mu.Lock()
 	defer e.refresher.mu.Unlock()
@@ -174,42 +176,4 @@ func (e *Engine) Close() {
 	}
 	e.sampleSpends(e.clock.Mono(), 0)
 	e.watch.close()
-}
-
-// holdKey names a held circuit; an empty use case holds all of a target's.
-type holdKey struct{ target, useCase string }
-
-// Hold puts an operator's hold on a target's circuit, or on all of them without
-// a use case; HoldNone takes it back (R1.8). Until must lie ahead unless the
-// hold is taken back.
-func (e *Engine) Hold(o Override) error {
-	wall, now := e.clock.Wall(), e.clock.Mono()
-	if o.Reason == "" && o.Hold != circuit.HoldNone {
-		return errors.New("hold circuit: a reason is required")
-	}
-	if o.Hold != circuit.HoldNone && !o.Until.After(wall) {
-		return errors.New("hold circuit: the expiry must lie ahead")
-	}
-	n := 0
-	w := e.snap.Load().world
-	for u := range w.cells {
-		for t := range w.cells[u] {
-			c := w.cells[u][t]
-			if c.target != o.Target || (o.UseCase != "" && o.UseCase != c.useCase) {
-				continue
-			}
-			c.circuit.SetHold(o.Hold, now, now+o.Until.Sub(wall))
-			n++
-		}
-	}
-	if n == 0 {
-		return fmt.Errorf("hold circuit: no target %q for use case %q", o.Target, o.UseCase)
-	}
-	o.At = wall
-	e.mu.Lock()
-	e.holds[holdKey{o.Target, o.UseCase}] = o
-	e.mu.Unlock()
-	e.recorder.Record(&o)
-	e.changed(now)
-	return nil
 }

@@ -37,6 +37,7 @@ type tape struct {
 	keys        []core.KeyState
 	budgets     []core.BudgetSample
 	spends      []core.SpendSample
+	overrides   []core.Override
 	decisions   int
 }
 
@@ -56,6 +57,8 @@ func (r *tape) Record(ev core.Event) {
 		r.budgets = append(r.budgets, *e)
 	case *core.SpendSample:
 		r.spends = append(r.spends, *e)
+	case *core.Override:
+		r.overrides = append(r.overrides, *e)
 	case *core.Decision:
 		r.decisions++
 	}

@@ -91,13 +91,14 @@ type KeyState struct {
 	Left, Total int
 }
 
-// Override is an operator's hold on a circuit, or its end (R1.8).
+// Override is an operator's hold on circuits, or its end (R1.8). A release
+// inside a wider hold has an Until as well: that of the wider one.
 type Override struct {
 	At      time.Time
-	Target  string
-	UseCase string // "" for all
+	Target  string // "" for all targets of the use case
+	UseCase string // "" for all use cases of the target
 	Hold    circuit.Hold
-	By      string
+	By      string // the operator, or ByTime
 	Reason  string
 	Until   time.Time
 }

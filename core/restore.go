@@ -38,12 +38,7 @@ func (e *Engine) Restore(s State) {
 	e.restoreKeys(w, s.Keys)
 	e.refresher.mu.Unlock()
 	e.accounts.restore(s.Spends, now, wall)
-	for _, o := range s.Overrides {
-		if o.Hold != circuit.HoldNone && o.Until.After(wall) {
-			// A hold of a target that is gone is gone with it.
-			_ = e.Hold(o)
-		}
-	}
+	e.restoreHolds(s.Overrides, wall, now)
 	e.changed(now)
 }
 
@@ -104,12 +99,6 @@ func (e *Engine) State() State {
 		}
 	}
 	s.Spends = e.accounts.state(wall)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, o := range e.holds {
-		if o.Hold != circuit.HoldNone && o.Until.After(wall) {
-			s.Overrides = append(s.Overrides, o)
-		}
-	}
+	s.Overrides = e.heldState(now)
 	return s
 }

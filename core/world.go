@@ -29,7 +29,11 @@ type cell struct {
 	budget          *retry.Budget
 	sampled         float64 // tokens at the last sample; guarded by the refresher
 	since           atomic.Pointer[time.Time]
+	held            atomic.Pointer[Override] // nil: nobody holds it
 }
+
+// cellKey names a cell across revisions.
+type cellKey struct{ target, useCase string }
 
 // targetState are the figures of one target over all use cases.
 type targetState struct{ window *health.Window }
@@ -43,7 +47,7 @@ type providerState struct {
 // registry keeps live state by name across revisions and catalogs, so that
 // neither an activation nor a reload loses counts.
 type registry struct {
-	cells   map[holdKey]*cell
+	cells   map[cellKey]*cell
 	targets map[string]*targetState
 	nodes   map[string]*health.Rotation
 	keys    map[string]*keyState
@@ -52,7 +56,7 @@ type registry struct {
 
 func newRegistry(a *accounts) registry {
 	return registry{
-		limits: newLimiters(a), cells: map[holdKey]*cell{}, targets: map[string]*targetState{},
+		limits: newLimiters(a), cells: map[cellKey]*cell{}, targets: map[string]*targetState{},
 		nodes: map[string]*health.Rotation{}, keys: map[string]*keyState{},
 	}
 }
@@ -72,7 +76,7 @@ func (r *registry) world(rev *Revision, now time.Duration, jitter func() float64
 	for u, useCase := range t.UseCases {
 		w.cells[u] = make([]*cell, len(c.Targets))
 		for i := range c.Targets {
-			k := holdKey{c.Targets[i].ID, useCase.ID}
+			k := cellKey{c.Targets[i].ID, useCase.ID}
 			x, ok := r.cells[k]
 			if !ok {
 				x = &cell{

@@ -172,7 +172,8 @@ func (e *encoder) override(o *core.Override) note {
 	e.text("reason", o.Reason)
 	e.micros("until_us", o.Until)
 	c := &change{kind: stateOverride, subject: o.Target, qualifier: o.UseCase, untilUS: micros(o.Until)}
-	if o.Hold != circuit.HoldNone {
+	// A release inside a wider hold has an end too, and is part of the state.
+	if o.Hold != circuit.HoldNone || !o.Until.IsZero() {
 		c.body = e.stampedFrom(start, o.At)
 	}
 	return note{kind: kindOverride, id: o.Target, at: o.At, change: c}

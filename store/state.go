@@ -40,8 +40,9 @@ type stateBody struct {
 }
 
 // LoadState returns what an earlier process left: circuits that were not
-// closed, cooldowns and holds that still run, budgets, what was spent this month,
-// and provider keys out of service. It is as old as the last written event.
+// closed, cooldowns that still run, budgets, what was spent this month, provider
+// keys out of service, and holds, those too whose time ran out meanwhile: nobody
+// recorded their end. It is as old as the last written event.
 func (db *DB) LoadState(ctx context.Context) (core.State, error) {
 	s, err := db.loadState(ctx)
 	if err != nil {
@@ -52,7 +53,7 @@ func (db *DB) LoadState(ctx context.Context) (core.State, error) {
 
 func (db *DB) loadState(ctx context.Context) (s core.State, err error) {
 	rows, err := db.readers.QueryContext(ctx, `SELECT kind, subject, qualifier, body FROM state
-		WHERE until_us = 0 OR until_us > ? ORDER BY kind, subject, qualifier`, db.cfg.Now().UnixMicro())
+		WHERE until_us = 0 OR until_us > ? OR kind = ? ORDER BY kind, subject, qualifier`, db.cfg.Now().UnixMicro(), stateOverride)
 	if err != nil {
 		return s, err
 	}

@@ -36,7 +36,8 @@ func TestState_SurvivesRestart(t *testing.T) {
 		&core.Override{At: at, Target: "t1", Hold: circuit.HoldOpen, By: "ann", Reason: "vendor page", Until: later},
 		&core.Override{At: at, Target: "t2", UseCase: "batch", Hold: circuit.HoldClosed, By: "ann", Until: later},
 		&core.Override{At: at, Target: "t2", UseCase: "batch", Hold: circuit.HoldNone, By: "ann"},
-		&core.Override{At: at, Target: "t3", Hold: circuit.HoldClosed, By: "ann"}, // for ever
+		&core.Override{At: at, Target: "t3", Hold: circuit.HoldClosed, By: "ann", Until: at.Add(-time.Second)},  // nobody recorded its end
+		&core.Override{At: at, Target: "t1", UseCase: "batch", Hold: circuit.HoldNone, By: "ann", Until: later}, // inside the wider one
 	} {
 		db.Record(ev)
 	}
@@ -61,7 +62,8 @@ func TestState_SurvivesRestart(t *testing.T) {
 		Keys: []core.KeyState{{At: at, Provider: "p1", Key: "k1", Kind: core.KindBilling, By: "vendor"}},
 		Overrides: []core.Override{
 			{At: at, Target: "t1", Hold: circuit.HoldOpen, By: "ann", Reason: "vendor page", Until: later},
-			{At: at, Target: "t3", Hold: circuit.HoldClosed, By: "ann"},
+			{At: at, Target: "t1", UseCase: "batch", Hold: circuit.HoldNone, By: "ann", Until: later},
+			{At: at, Target: "t3", Hold: circuit.HoldClosed, By: "ann", Until: at.Add(-time.Second)},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

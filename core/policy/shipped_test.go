@@ -63,7 +63,11 @@ func TestFolderIsOrdinaryRego(t *testing.T) {
 
 func TestDefaultTablesEqualTheShippedPolicies(t *testing.T) {
 	t.Parallel()
-	p := shipped(t, policy.Options{})
+	defaultsEqual(t, shipped(t, policy.Options{}))
+}
+
+func defaultsEqual(t *testing.T, p *policy.Policy) {
+	t.Helper()
 	got := p.Revision.Tables
 	want := core.DefaultTables(p.Revision.Catalog)
 	if err := want.Check(p.Revision.Catalog); err != nil {
