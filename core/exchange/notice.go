@@ -87,10 +87,11 @@ func (n *Notice) adviseRetry(e *core.Error, attempts int) {
 	}
 	wait := e.RetryAfter > 0 && e.RetryAfter <= sdkPatience
 	throttled := e.Kind == core.KindRateLimited || attempts == 0
-	if throttled && wait {
+	if throttled && wait && !e.Spent {
 		return // obeying the hint is the right retry
 	}
-	if attempts > 0 || e.RetryAfter > sdkPatience {
+	never := e.Kind == core.KindLimitLocal && e.RetryAfter == 0
+	if attempts > 0 || e.RetryAfter > sdkPatience || never {
 		n.shouldRetry = "false"
 	}
 }
