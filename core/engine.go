@@ -105,11 +105,14 @@ func (e *Engine) openJitter() func() float64 {
 // Revision returns the acting revision.
 func (e *Engine) Revision() *Revision { return e.snap.Load().world.rev }
 
-// Snapshot returns the picture of the live state, taken anew if time or an event
-// has made the last one wrong: what is shown is what routing does, also without
-// background work.
+// Snapshot returns the newest picture of the live state. It is taken anew if an
+// event or time alone has made the last one wrong, so that what is shown is what
+// routing does; figures that only went on wait for a request or a tick.
 func (e *Engine) Snapshot() *Snapshot {
-	e.refreshIfDue(e.clock.Mono())
+	s, now := e.snap.Load(), e.clock.Mono()
+	if e.refresher.dirty.Load() || s.ValidUntil != 0 && now >= s.ValidUntil {
+		e.refresh(now)
+	}
 	return e.snap.Load()
 }
 
