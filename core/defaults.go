@@ -27,6 +27,7 @@ func DefaultTables(c *Catalog) *Tables {
 		t.Tiers = append(t.Tiers, defaultTiers(id))
 		t.Disclosures = append(t.Disclosures, defaultDisclosures())
 	}
+	t.defaultLimits(c)
 	return t
 }
 

@@ -35,6 +35,7 @@ type Engine struct {
 	refresher refresher
 	cooldowns cooldowns
 	affinity  affinity
+	accounts  accounts
 
 	holding  sync.Mutex // keeps records of holds in the order of the holds; taken before mu
 	heldAt   time.Time  // of the newest; guarded by holding
@@ -67,8 +68,9 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		clock: cfg.Clock, recorder: cfg.Recorder, random: Random{Seed: cfg.Seed},
-		ids: idSource{random: Random{Seed: cfg.Seed}}, live: newRegistry(),
+		ids: idSource{random: Random{Seed: cfg.Seed}},
 	}
+	e.live = newRegistry(&e.accounts)
 	e.watch.clock = cfg.Clock
 	e.flights.New = func() any { return new(flight) }
 	if err := e.Activate(cfg.Revision); err != nil {
@@ -103,11 +105,14 @@ func (e *Engine) openJitter() func() float64 {
 // Revision returns the acting revision.
 func (e *Engine) Revision() *Revision { return e.snap.Load().world.rev }
 
-// Snapshot returns the picture of the live state, taken anew if time or an event
-// has made the last one wrong: what is shown is what routing does, also without
-// background work.
+// Snapshot returns the newest picture of the live state. It is taken anew if an
+// event or time alone has made the last one wrong, so that what is shown is what
+// routing does; figures that only went on wait for a request or a tick.
 func (e *Engine) Snapshot() *Snapshot {
-	e.refreshIfDue(e.clock.Mono())
+	s, now := e.snap.Load(), e.clock.Mono()
+	if e.refresher.dirty.Load() || s.ValidUntil != 0 && now >= s.ValidUntil {
+		e.refresh(now)
+	}
 	return e.snap.Load()
 }
 
@@ -130,12 +135,13 @@ func (e *Engine) Disclosure(f *Facts, s Situation) Disclosure {
 }
 
 // Tick does the work that time alone causes: it half-opens circuits, ends
-// cooldowns and holds, refreshes the snapshot and samples budgets. With
-// [Engine.Start] it is not needed (R16.1).
+// cooldowns and holds, refreshes the snapshot and samples budgets and spending.
+// With [Engine.Start] it is not needed (R16.1).
 func (e *Engine) Tick() {
 	now := e.clock.Mono()
 	e.refresh(now)
 	e.sampleBudgets(now)
+	e.sampleSpends(now, spendEvery)
 }
 
 // tickEvery is how often the live figures are looked at when nothing else
@@ -160,7 +166,8 @@ func (e *Engine) Start() {
 	})
 }
 
-// Close ends the background work and waits for it. Requests may still run.
+// Close ends the background work and waits for it, and records what was spent
+// since the last sample. Requests may still run.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	stop, stopped := e.stop, e.stopped
@@ -170,5 +177,6 @@ func (e *Engine) Close() {
 		stop()
 		<-stopped
 	}
+	e.sampleSpends(e.clock.Mono(), 0)
 	e.watch.close()
 }

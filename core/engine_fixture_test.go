@@ -36,6 +36,7 @@ type tape struct {
 	levels      []core.LevelChange
 	keys        []core.KeyState
 	budgets     []core.BudgetSample
+	spends      []core.SpendSample
 	overrides   []core.Override
 	decisions   int
 }
@@ -54,6 +55,8 @@ func (r *tape) Record(ev core.Event) {
 		r.keys = append(r.keys, *e)
 	case *core.BudgetSample:
 		r.budgets = append(r.budgets, *e)
+	case *core.SpendSample:
+		r.spends = append(r.spends, *e)
 	case *core.Override:
 		r.overrides = append(r.overrides, *e)
 	case *core.Decision:

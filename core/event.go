@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core/circuit"
+	"github.com/spillway-llm/spillway/core/limit"
 )
 
 // Event is something that happened: one of the types in this file, or a
@@ -57,6 +58,17 @@ type BudgetSample struct {
 	Capacity float64
 	// ZeroSeconds is the time spent without a whole token since the start.
 	ZeroSeconds float64
+}
+
+// SpendSample is what a caller's key or a use case with a spend cap has spent
+// (R13.1).
+type SpendSample struct {
+	At    time.Time
+	Scope limit.Scope // of a key or of a use case
+	ID    string
+	limit.Spent
+	// DayCapPico and MonthCapPico are the caps in picodollars, 0 for none.
+	DayCapPico, MonthCapPico int64
 }
 
 // LevelChange is a use case's change of level.
@@ -122,6 +134,7 @@ func (*Decision) event()     {}
 func (*Transition) event()   {}
 func (*Cooldown) event()     {}
 func (*BudgetSample) event() {}
+func (*SpendSample) event()  {}
 func (*LevelChange) event()  {}
 func (*KeyState) event()     {}
 func (*Override) event()     {}
@@ -152,6 +165,7 @@ type State struct {
 	Budgets   []BudgetState
 	Keys      []KeyState
 	Overrides []Override
+	Spends    []SpendState
 }
 
 // CircuitState is an open or half-open circuit to restore.
@@ -172,4 +186,11 @@ type CooldownState struct {
 type BudgetState struct {
 	Target, UseCase string
 	Tokens          float64
+}
+
+// SpendState is what a caller's key or a use case has spent, to restore.
+type SpendState struct {
+	Scope limit.Scope
+	ID    string
+	limit.Spent
 }

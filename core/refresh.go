@@ -135,35 +135,49 @@ func (e *Engine) picture(w *world, now time.Duration) *Snapshot {
 		e.pictureCircuits(w, t, l, s, now)
 	}
 	for p := range w.providers {
-		s.Providers = append(s.Providers, e.pictureProvider(w, p, now))
+		s.Providers = append(s.Providers, e.pictureProvider(w, p, s, now))
 	}
 	return s
 }
 
 // pictureProvider counts the keys that at least one of the provider's targets
 // can use now.
-func (e *Engine) pictureProvider(w *world, p int, now time.Duration) ProviderLive {
+func (e *Engine) pictureProvider(w *world, p int, s *Snapshot, now time.Duration) ProviderLive {
 	l := ProviderLive{Keys: len(w.providers[p].keys)}
 	for _, k := range w.providers[p].keys {
-		if k.usable() && e.warm(w, p, k.id, now) {
+		switch wait := e.cooling(w, p, k.id, now); {
+		case k.why() != KindNone:
+			s.until(time.Duration(k.back.Load()))
+		case !k.usable():
+		case wait > 0:
+			s.until(now + wait)
+		default:
 			l.UsableKeys++
 		}
 	}
 	return l
 }
 
-// warm reports that a key doesn't cool down for all targets of its provider.
-func (e *Engine) warm(w *world, p int, key string, now time.Duration) bool {
+// cooling is how long a key cools down for all targets of its provider, 0 when
+// one of them can use it.
+func (e *Engine) cooling(w *world, p int, key string, now time.Duration) time.Duration {
 	if e.cooldowns.running.Load() == 0 {
-		return true
+		return 0
 	}
+	least := time.Duration(0)
 	for t, owner := range w.owner {
-		group := w.rev.Catalog.Targets[t].QuotaGroup
-		if owner == p && e.cooldowns.left(cooldownKey{group, key}, now) == 0 {
-			return true
+		if owner != p {
+			continue
+		}
+		left := e.cooldowns.left(cooldownKey{w.rev.Catalog.Targets[t].QuotaGroup, key}, now)
+		if left == 0 {
+			return 0
+		}
+		if least == 0 || left < least {
+			least = left
 		}
 	}
-	return false
+	return least
 }
 
 // coarse rounds a count up to 0, 1, 2, 5, 10, 20, 50, … so that every new request

@@ -18,6 +18,8 @@ type world struct {
 	targets   []*targetState
 	providers []*providerState // by position in the catalog
 	owner     []int            // target → provider
+	gates     []gate           // by target
+	useCases  []*account       // nil without limits
 }
 
 // cell is the state of one target for one use case.
@@ -49,11 +51,12 @@ type registry struct {
 	targets map[string]*targetState
 	nodes   map[string]*health.Rotation
 	keys    map[string]*keyState
+	limits  limiters
 }
 
-func newRegistry() registry {
+func newRegistry(a *accounts) registry {
 	return registry{
-		cells: map[cellKey]*cell{}, targets: map[string]*targetState{},
+		limits: newLimiters(a), cells: map[cellKey]*cell{}, targets: map[string]*targetState{},
 		nodes: map[string]*health.Rotation{}, keys: map[string]*keyState{},
 	}
 }
@@ -69,6 +72,7 @@ func (r *registry) world(rev *Revision, now time.Duration, jitter func() float64
 		w.targets = append(w.targets, r.target(&c.Targets[i]))
 		w.owner = append(w.owner, c.providerIndex[c.Targets[i].Provider])
 	}
+	r.limits.lay(w, now)
 	for u, useCase := range t.UseCases {
 		w.cells[u] = make([]*cell, len(c.Targets))
 		for i := range c.Targets {

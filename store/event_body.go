@@ -13,6 +13,7 @@ const (
 	kindTransition = "transition"
 	kindCooldown   = "cooldown"
 	kindBudget     = "budget"
+	kindSpend      = "spend"
 	kindLevel      = "level"
 	kindKey        = "key"
 	kindOverride   = "override"
@@ -49,6 +50,8 @@ func (e *encoder) event(ev core.Event) (n note, ok bool) {
 		n = e.cooldown(ev)
 	case *core.BudgetSample:
 		n = e.budget(ev)
+	case *core.SpendSample:
+		n = e.spend(ev)
 	case *core.LevelChange:
 		n = note{kind: kindLevel, id: ev.UseCase, at: ev.At}
 		e.text("use_case", ev.UseCase)
@@ -124,6 +127,23 @@ func (e *encoder) budget(s *core.BudgetSample) note {
 	e.float("zero_seconds", s.ZeroSeconds)
 	return note{kind: kindBudget, id: s.Target, at: s.At, change: &change{
 		kind: stateBudget, subject: s.Target, qualifier: s.UseCase, body: e.copyFrom(start),
+	}}
+}
+
+// spend is kept until its month is over, when nothing in it counts any more.
+func (e *encoder) spend(s *core.SpendSample) note {
+	start := len(e.b) - 1
+	e.text("scope", s.Scope.String())
+	e.text("id", s.ID)
+	e.micros("day_us", s.Day)
+	e.micros("month_us", s.Month)
+	e.numberIf("day_picousd", s.DayPico)
+	e.numberIf("month_picousd", s.MonthPico)
+	e.numberIf("day_cap_picousd", s.DayCapPico)
+	e.numberIf("month_cap_picousd", s.MonthCapPico)
+	return note{kind: kindSpend, id: s.ID, at: s.At, change: &change{
+		kind: stateSpend, subject: s.ID, qualifier: s.Scope.String(), untilUS: micros(s.Month.AddDate(0, 1, 0)),
+		body: e.copyFrom(start),
 	}}
 }
 

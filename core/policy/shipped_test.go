@@ -76,6 +76,9 @@ func defaultsEqual(t *testing.T, p *policy.Policy) {
 	if len(got.UseCases) != len(want.UseCases) {
 		t.Fatalf("%d use cases, want %d", len(got.UseCases), len(want.UseCases))
 	}
+	equal(t, "limits of targets", got.TargetLimits, want.TargetLimits)
+	equal(t, "rates of quota groups", got.GroupRates, want.GroupRates)
+	equal(t, "limits of use cases", got.UseCaseLimits, want.UseCaseLimits)
 	for u, useCase := range want.UseCases {
 		if !reflect.DeepEqual(got.UseCases[u], useCase) {
 			t.Errorf("use case %+v, want %+v", got.UseCases[u], useCase)

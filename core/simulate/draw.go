@@ -29,10 +29,14 @@ const z95 = 1.6448536269514722
 
 // at turns a draw into a value of the distribution.
 func (d Spread) at(u float64) time.Duration {
-	z := math.Sqrt2 * math.Erfinv(2*u-1)
+	// At 0 it would be infinite, and no number where both percentiles are one.
+	z := max(math.Sqrt2*math.Erfinv(2*u-1), -farthest)
 	ms := d.P50 * math.Exp(z/z95*math.Log(d.P95/d.P50))
 	return milliseconds(min(ms, longest))
 }
+
+// farthest is beyond every draw but 0.
+const farthest = 9
 
 // longest bounds a drawn time in milliseconds: an hour is beyond every limit.
 const longest = 3_600_000

@@ -26,6 +26,10 @@ func Compare(ctx context.Context, s *Scenario, contenders []Contender, o Options
 	if len(contenders) == 0 {
 		return nil, errors.New("compare policies: there is none")
 	}
+	// A scenario may have been made or changed by a program after Parse.
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("scenario %q: %w: %w", s.Name, err, ErrScenario)
+	}
 	r := &Report{
 		Scenario: s.Name, Title: s.Title, Text: s.Text, Seed: seedOf(s, o), DurationS: s.DurationS,
 		BucketS: s.DurationS / buckets, AvailabilityGoalPercent: availabilityGoal, Phases: phaseSpans(s),

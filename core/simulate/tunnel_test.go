@@ -157,6 +157,8 @@ func TestCompare_Refuses(t *testing.T) {
 	t.Parallel()
 	s, o := parsed(t, stormy), simulate.Options{}
 	foreign := parsed(t, changed(t, `"id": "eu", "region"`, `"id": "eu-west", "region"`))
+	seedless := *s
+	seedless.Seed = 0
 	unknown := parsed(t, changed(t, `"use_case": "batch"`, `"use_case": "night"`))
 	for _, c := range []struct {
 		name       string
@@ -165,6 +167,7 @@ func TestCompare_Refuses(t *testing.T) {
 		want       string
 	}{
 		{"nobody", s, nil, "there is none"},
+		{"no_seed", &seedless, three(t, s, plain), "seed: must not be 0"},
 		{"no_revision", s, []simulate.Contender{{Name: "x"}}, `with "x": no revision`},
 		{"other_catalog", s, []simulate.Contender{simulate.Whole("x", plain(t, foreign))}, "another catalog"},
 		{"use_case", unknown, []simulate.Contender{simulate.Whole("x", plain(t, unknown))}, `traffic[1].use_case: the policies know no "night"`},

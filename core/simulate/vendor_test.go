@@ -101,7 +101,7 @@ func TestPhase_Choice(t *testing.T) {
 		{"other_provider", `"provider": "openai"`, false},
 		{"target", `"target": "claude-opus-5-5"`, true},
 		{"key", `"key": "one"`, true},
-		{"spare_key", `"key": "two"`, false},
+		{"other_key", `"key": "two"`, true},
 		{"node", `"node": "us"`, true},
 		{"later", `"provider": "anthropic", "from_s": 41`, false},
 	} {
@@ -111,7 +111,7 @@ func TestPhase_Choice(t *testing.T) {
 				`"to_s": 50, "failures": {"invalid_request": 1}, `+c.choice)
 			s := parsed(t, text)
 			s.Phases = s.Phases[:1]
-			// The first key and the first target are used as long as they work.
+			// The keys share the traffic; the first target is used as long as it works.
 			x := compare(t, s, simulate.Options{}, simulate.Whole("x", plain(t, s))).Results[0]
 			if hit := lostTo(x, core.KindInvalidRequest) > 0; hit != c.hit {
 				t.Errorf("hit %v, want %v; losses %+v", hit, c.hit, x.Losses)
