@@ -112,7 +112,8 @@ func newTunnel(s *Scenario, c Contender, o Options) (*tunnel, *stopwatch, error)
 	return t, watch, err
 }
 
-// hold lets every call past the circuits, which go on computing.
+// hold lets every call past the circuits, which go on computing. No scenario is
+// longer than a hold may be.
 func (t *tunnel) hold() error {
 	for _, target := range t.scenario.Targets {
 		err := t.engine.Hold(core.Override{
