@@ -71,12 +71,16 @@ func (c *cooldowns) all() map[cooldownKey]time.Duration {
 	return m
 }
 
-// keyFor chooses the first key of a target's provider that is in service and
-// not cooling down. Without one it says why and how long that lasts.
-func (e *Engine) keyFor(w *world, target int, now time.Duration) (i int, why Kind, wait time.Duration) {
+// keyFor chooses the first key of a target's provider that is in service and not
+// cooling down, counted round from the given one. Without one it says why and
+// how long that lasts.
+func (e *Engine) keyFor(w *world, target int, from uint64, now time.Duration) (i int, why Kind, wait time.Duration) {
 	t := &w.rev.Catalog.Targets[target]
+	keys := w.providers[w.owner[target]].keys
 	why = KindAuthProvider
-	for i, k := range w.providers[w.owner[target]].keys {
+	for n := range keys {
+		i = int((from%uint64(len(keys)) + uint64(n)) % uint64(len(keys)))
+		k := keys[i]
 		if !k.usable() {
 			continue
 		}

@@ -101,8 +101,13 @@ func (e *Engine) openJitter() func() float64 {
 // Revision returns the acting revision.
 func (e *Engine) Revision() *Revision { return e.snap.Load().world.rev }
 
-// Snapshot returns the newest picture of the live state.
-func (e *Engine) Snapshot() *Snapshot { return e.snap.Load() }
+// Snapshot returns the picture of the live state, taken anew if time or an event
+// has made the last one wrong: what is shown is what routing does, also without
+// background work.
+func (e *Engine) Snapshot() *Snapshot {
+	e.refreshIfDue(e.clock.Mono())
+	return e.snap.Load()
+}
 
 // Plan answers what would be done, without doing it (R2.6).
 func (e *Engine) Plan(f *Facts) *Plan {

@@ -73,7 +73,10 @@ type KeyState struct {
 	Key      string
 	Usable   bool
 	Kind     Kind
-	By       string // "vendor" or the operator
+	By       string // "vendor", "time" or the operator
+	// Left of the provider's Total keys are in service after the change. A pool
+	// that only shrinks decays into an outage: see [ProviderLive.FewKeys].
+	Left, Total int
 }
 
 // Override is an operator's hold on a circuit, or its end (R1.8).

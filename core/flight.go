@@ -29,6 +29,15 @@ type flight struct {
 	seen      uint64        // kinds met so far, one bit each
 	used      []bool        // per step
 	committed bool
+	// paid tells that the retry under way took a token, spent that retries were
+	// made or refused by their budget.
+	paid, spent bool
+	// mistake is the caller's own fault, if an attempt found one.
+	mistake *Error
+	// tooLong tells that a window was too small for the prompt; window is the
+	// largest of those, in tokens.
+	tooLong bool
+	window  int
 
 	attempt Attempt
 	target  int // of the attempt, and its node
@@ -319,9 +328,6 @@ func (f *flight) skipped(target string) bool {
 func (f *flight) backoff(s *Step, r Reaction, err *Error, n int) (time.Duration, bool) {
 	u := f.e.random.Float64(f.seed, PurposeBackoff, len(f.d.Attempts))
 	if err.Kind == KindRateLimited {
-		if key, _, _ := f.e.keyFor(f.w, s.Index, f.e.clock.Mono()); key >= 0 {
-			return 0, true // another key of the provider is free
-		}
 		hint := err.RetryAfter
 		if !err.HintGiven {
 			hint = defaultCooldown

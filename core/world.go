@@ -109,7 +109,7 @@ func priorP95(family string) time.Duration {
 }
 
 // provider keeps the rotation while the nodes stay the same, and a key's state
-// while its secret does: a new secret is a new chance.
+// while its secret does.
 func (r *registry) provider(p *Provider) *providerState {
 	weights := make([]int, len(p.Nodes))
 	sig := p.ID
@@ -123,8 +123,11 @@ func (r *registry) provider(p *Provider) *providerState {
 	s := &providerState{nodes: r.nodes[sig]}
 	for _, k := range p.Keys {
 		id := p.ID + "\x00" + k.ID
-		if old := r.keys[id]; old == nil || old.secret != k.Secret {
+		switch old := r.keys[id]; {
+		case old == nil:
 			r.keys[id] = &keyState{id: k.ID, secret: k.Secret}
+		case old.secret != k.Secret:
+			r.keys[id] = old.replaced(k.Secret)
 		}
 		s.keys = append(s.keys, r.keys[id])
 	}

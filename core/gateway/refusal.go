@@ -108,7 +108,7 @@ func adviseRetry(h http.Header, e *core.Error, attempts int) {
 	}
 	wait := e.RetryAfter > 0 && e.RetryAfter <= sdkPatience
 	throttled := e.Kind == core.KindRateLimited || attempts == 0
-	if throttled && wait {
+	if throttled && wait && !e.Spent {
 		return // obeying the hint is the right retry
 	}
 	if attempts > 0 || e.RetryAfter > sdkPatience {
