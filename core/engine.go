@@ -20,6 +20,8 @@ type Config struct {
 	Clock Clock
 	// Recorder defaults to [Discard].
 	Recorder Recorder
+	// Prober probes the nodes of providers; nil leaves them to the requests.
+	Prober Prober
 	// Seed fixes every random draw; 0 takes a random seed.
 	Seed uint64
 }
@@ -31,6 +33,7 @@ type Engine struct {
 	random   Random
 	ids      idSource
 	watch    watchdog
+	probing  probing
 	flights  sync.Pool
 
 	snap      atomic.Pointer[Snapshot]
@@ -67,9 +70,10 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		clock: cfg.Clock, recorder: cfg.Recorder, random: Random{Seed: cfg.Seed},
-		ids: idSource{random: Random{Seed: cfg.Seed}}, live: newRegistry(), holds: map[holdKey]Override{},
+		ids: idSource{random: Random{Seed: cfg.Seed}}, live: newRegistry(Random{Seed: cfg.Seed}), holds: map[holdKey]Override{},
 	}
 	e.watch.clock = cfg.Clock
+	e.probing.open(cfg.Prober)
 	e.flights.New = func() any { return new(flight) }
 	if err := e.Activate(cfg.Revision); err != nil {
 		return nil, fmt.Errorf("new engine: %w", err)
@@ -128,12 +132,14 @@ func (e *Engine) Disclosure(f *Facts, s Situation) Disclosure {
 }
 
 // Tick does the work that time alone causes: it half-opens circuits, ends
-// cooldowns and holds, refreshes the snapshot and samples budgets. With
+// cooldowns and holds, refreshes the snapshot, samples budgets and probes the
+// nodes that are due, for whose answers it waits: 2.5 s at most. With
 // [Engine.Start] it is not needed (R16.1).
 func (e *Engine) Tick() {
 	now := e.clock.Mono()
 	e.refresh(now)
 	e.sampleBudgets(now)
+	e.probeDue()
 }
 
 // tickEvery is how often the live figures are looked at when nothing else
@@ -150,6 +156,7 @@ func (e *Engine) Start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop, e.stopped = cancel, make(chan struct{})
+	e.probing.background.Store(true)
 	e.clock.Go(func() {
 		defer close(e.stopped)
 		for e.clock.Sleep(ctx, e.untilDue(tickEvery)) == nil {
@@ -158,7 +165,8 @@ func (e *Engine) Start() {
 	})
 }
 
-// Close ends the background work and waits for it. Requests may still run.
+// Close ends the background work for good, probes included, and waits for it.
+// Requests may still run.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	stop, stopped := e.stop, e.stopped
@@ -168,6 +176,7 @@ func (e *Engine) Close() {
 		stop()
 		<-stopped
 	}
+	e.probing.close()
 	e.watch.close()
 }
 

@@ -14,6 +14,7 @@ type keyState struct {
 	secret Secret
 	out    atomic.Uint32 // keyIn, keyByHand, or keyByHand+kind for a vendor's refusal
 	back   atomic.Int64  // monotonic time at which the vendor's refusal is tested again
+	probed atomic.Int32  // HTTP status of the last probe with it, 0 before
 }
 
 const (

@@ -62,7 +62,7 @@ func (f *flight) begin(e *Engine, ctx context.Context, snap *Snapshot, req *Requ
 	f.e, f.ctx, f.w, f.req, f.try, f.start = e, ctx, snap.world, req, a, now
 	f.seed = e.requests.Add(1)
 	f.committed, f.paid, f.spent, f.seen, f.hops, f.step = false, false, false, 0, 0, -1
-	f.mistake, f.tooLong, f.window = nil, false, 0
+	f.mistake, f.tooLong, f.window, f.elsewhere = nil, false, 0, elsewhere{}
 	f.used = f.used[:0]
 	d := &req.Decision
 	d.Reset()
@@ -79,7 +79,7 @@ func (f *flight) end() {
 	f.d.Duration = f.elapsed()
 	used := f.used[:0]
 	f.e, f.ctx, f.w, f.req, f.try, f.d, f.plan, f.mistake = nil, nil, nil, nil, nil, nil, nil, nil
-	f.attempt = Attempt{}
+	f.attempt, f.elsewhere = Attempt{}, elsewhere{}
 	f.used = used
 }
 

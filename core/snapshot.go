@@ -74,17 +74,6 @@ type Live struct {
 	Overridden bool
 }
 
-// ProviderLive is the state of one provider's keys in a snapshot.
-type ProviderLive struct {
-	// UsableKeys counts the keys that are in service and can be used for at least
-	// one of the provider's targets now, Keys all of them.
-	UsableKeys, Keys int
-}
-
-// FewKeys reports that less than half of the keys are usable: time to look after
-// them, before the pool is empty.
-func (p ProviderLive) FewKeys() bool { return 2*p.UsableKeys < p.Keys }
-
 // CircuitLive is the state of one circuit in a snapshot.
 type CircuitLive struct {
 	State circuit.State
