@@ -37,7 +37,11 @@ func (f *flight) nodeEnded(k Kind, now time.Duration) (changed bool) {
 	switch {
 	case k == KindConnect || k == KindTimeoutConnect:
 		f.elsewhere = elsewhere{nodes, f.node}
-		if changed = nodes.Ended(now, f.node, health.Call{Begun: f.begun}); changed {
+		up := nodes.View(now, f.node).State == health.NodeUp
+		changed = nodes.Ended(now, f.node, health.Call{Begun: f.begun})
+		if up && changed {
+			// After a failed trial it waits for its turn: a node that answers probes and
+			// nothing else would be given trial after trial.
 			f.e.probeSoon(f.w, owner, f.node)
 		}
 	case k == KindNone || f.d.Attempts[len(f.d.Attempts)-1].Status != 0:

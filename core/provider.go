@@ -10,6 +10,7 @@ import (
 
 // ProviderLive is the state of one provider's nodes and keys.
 type ProviderLive struct {
+	ID string
 	// Nodes has one entry per node of the provider, in the catalog's order.
 	Nodes []NodeLive
 	// Keys has one entry per key of the provider, in the catalog's order.
@@ -92,7 +93,7 @@ func (e *Engine) pictureProviders(w *world, now time.Duration, wall time.Time) [
 	out := make([]ProviderLive, len(w.providers))
 	for i, p := range w.providers {
 		c, l := &w.rev.Catalog.Providers[i], &out[i]
-		l.Nodes = make([]NodeLive, len(c.Nodes))
+		l.ID, l.Nodes = c.ID, make([]NodeLive, len(c.Nodes))
 		for j := range c.Nodes {
 			l.Nodes[j] = p.pictureNode(&c.Nodes[j], j, now, wall)
 		}
@@ -109,7 +110,7 @@ func (e *Engine) pictureProviders(w *world, now time.Duration, wall time.Time) [
 
 func (p *providerState) pictureNode(c *Node, i int, now time.Duration, wall time.Time) NodeLive {
 	v := p.nodes.View(now, i)
-	n := NodeLive{ID: c.ID, Region: c.Region, State: v.State, LatencyMS: int(v.Latency.Milliseconds())}
+	n := NodeLive{ID: c.ID, Region: c.Region, State: v.State, LatencyMS: int(v.Latency.Round(time.Millisecond).Milliseconds())}
 	if v.RestUntil > now {
 		n.RestUntil = wall.Add(v.RestUntil - now)
 	}

@@ -167,8 +167,12 @@ func (f *flight) choose(next Next) int {
 
 // pause waits before another step, if policy says so.
 func (f *flight) pause(r Reaction, next Next) *Error {
+	i := f.choose(next)
+	if i < 0 {
+		return nil // nothing is left to wait for
+	}
 	d := r.Pause()
-	if i := f.choose(next); i >= 0 && f.vendorChanges(i) {
+	if f.vendorChanges(i) {
 		d += time.Duration(f.plan.PauseBeforeVendorSwitchMS) * time.Millisecond
 	}
 	if d == 0 {

@@ -110,7 +110,9 @@ type Snapshot struct {
 	Levels []Level
 	// Targets has one entry per target of the catalog.
 	Targets []Live
-	// Providers has one entry per provider of the catalog. Policies don't see it.
+	// Providers has one entry per provider of the catalog. Policies don't see it,
+	// and latencies and counts of probes make no new snapshot: [Engine.Providers]
+	// has the newest.
 	Providers []ProviderLive
 
 	// world is the state that the picture was taken of, so that a request never

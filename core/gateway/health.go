@@ -5,20 +5,23 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/circuit"
 )
 
 // healthPage is R8.1's document.
 type healthPage struct {
-	Overall  core.Level             `json:"overall"`
-	Models   map[string]modelHealth `json:"models"`
-	UseCases map[string]core.Level  `json:"use_cases"`
-	Fallback cacheHealth            `json:"fallback"`
+	Overall   core.Level                `json:"overall"`
+	Models    map[string]modelHealth    `json:"models"`
+	Providers map[string]providerHealth `json:"providers"`
+	UseCases  map[string]core.Level     `json:"use_cases"`
+	Fallback  cacheHealth               `json:"fallback"`
 	// Simulated says that the vendors are not real.
 	Simulated bool      `json:"simulated"`
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// modelHealth is one target's state.
+// modelHealth is one target's state. Healthy is what its traffic says: that its
+// nodes answer their probes is not enough (R57 of the field failures).
 type modelHealth struct {
 	Healthy           bool              `json:"healthy"`
 	Reason            string            `json:"reason,omitempty"`
@@ -27,6 +30,39 @@ type modelHealth struct {
 	SuccessRate       float64           `json:"success_rate"`
 	P95MS             int               `json:"p95_ms"`
 	RequestsPerMinute int               `json:"requests_per_minute"`
+}
+
+// providerHealth is the state of one provider's nodes and keys.
+type providerHealth struct {
+	Nodes []nodeHealth `json:"nodes"`
+	Keys  keyHealth    `json:"keys"`
+}
+
+// nodeHealth is one node's state. Its probes are counted nowhere else.
+type nodeHealth struct {
+	ID        string      `json:"id"`
+	Region    string      `json:"region,omitempty"`
+	State     string      `json:"state"`
+	RestUntil *time.Time  `json:"rest_until,omitempty"`
+	LatencyMS int         `json:"latency_ms"`
+	Probes    probeHealth `json:"probes"`
+}
+
+// probeHealth counts a node's probes since the start.
+type probeHealth struct {
+	Sent    int `json:"sent"`
+	Good    int `json:"good"`
+	Bad     int `json:"bad"`
+	Invalid int `json:"invalid"`
+}
+
+// keyHealth is the state of a provider's keys, which are not named here. Low
+// asks for somebody to look at them, and so does any that probes found refused.
+type keyHealth struct {
+	Usable  int  `json:"usable"`
+	Total   int  `json:"total"`
+	Refused int  `json:"refused"`
+	Low     bool `json:"low"`
 }
 
 // cacheHealth is the emergency cache's; there is none yet, so both stay 0.
@@ -42,7 +78,8 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 	s := g.cfg.Engine.Snapshot()
 	page := healthPage{
 		Overall: overall(s.Levels), Models: make(map[string]modelHealth, len(s.Targets)),
-		UseCases: make(map[string]core.Level, len(s.UseCases)), Simulated: g.cfg.Simulated,
+		Providers: make(map[string]providerHealth, len(s.Providers)),
+		UseCases:  make(map[string]core.Level, len(s.UseCases)), Simulated: g.cfg.Simulated,
 		Timestamp: g.cfg.Clock.Wall().UTC(),
 	}
 	for i, u := range s.UseCases {
@@ -50,6 +87,9 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 	}
 	for i := range s.Targets {
 		page.Models[s.Catalog.Targets[i].ID] = healthOf(&s.Targets[i], s.UseCases)
+	}
+	for _, p := range g.cfg.Engine.Providers() {
+		page.Providers[p.ID] = providerOf(&p)
 	}
 	status := http.StatusOK
 	if page.Overall == core.Unhealthy {
@@ -65,9 +105,35 @@ func healthOf(l *core.Live, useCases []string) modelHealth {
 		RequestsPerMinute: l.RequestsPerMinute,
 	}
 	for i, u := range useCases {
-		m.Circuits[u] = l.Circuits[i].State.String()
+		state := l.Circuits[i].State
+		m.Circuits[u] = state.String()
+		if state != circuit.Closed && m.Healthy {
+			m.Healthy, m.Reason = false, "circuit "+state.String()
+		}
+	}
+	if l.CoolingDown && m.Healthy {
+		m.Healthy, m.Reason = false, "cooling down"
 	}
 	return m
+}
+
+func providerOf(p *core.ProviderLive) providerHealth {
+	h := providerHealth{
+		Nodes: make([]nodeHealth, len(p.Nodes)),
+		Keys:  keyHealth{Usable: p.UsableKeys, Total: len(p.Keys), Refused: p.RefusedKeys(), Low: p.FewKeys()},
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		h.Nodes[i] = nodeHealth{
+			ID: n.ID, Region: n.Region, State: n.State.String(), LatencyMS: n.LatencyMS,
+			Probes: probeHealth{n.Probes.Sent, n.Probes.Good, n.Probes.Bad, n.Probes.Invalid},
+		}
+		if !n.RestUntil.IsZero() {
+			until := n.RestUntil.UTC()
+			h.Nodes[i].RestUntil = &until
+		}
+	}
+	return h
 }
 
 // overall is unhealthy when every use case is, and degraded when any isn't
