@@ -196,7 +196,7 @@ func TestProviders_NodesAndKeys(t *testing.T) {
 				t.Errorf("%d: key %s is %+v, %d usable", i, key, k, p.UsableKeys)
 			}
 		}
-		if err := r.SetKey("p", "k1", false, "op"); err != nil {
+		if err := r.SetKey("p", "k1", false, "op", "test"); err != nil {
 			t.Fatal(err)
 		}
 		if k := r.Snapshot().Providers[0].Keys[0]; k.Usable || k.Why != "by_hand" || !k.Until.IsZero() {

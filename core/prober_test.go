@@ -304,7 +304,7 @@ func TestProbes_RefusedKey(t *testing.T) {
 		if v := r.node("a"); v.State != health.NodeUp || v.Probes.Invalid == 0 || len(r.tape.keys) != 0 {
 			t.Errorf("got %+v, events %+v", v, r.tape.keys)
 		}
-		if err := r.SetKey("p", "k2", false, "op"); err != nil {
+		if err := r.SetKey("p", "k2", false, "op", "test"); err != nil {
 			t.Fatal(err)
 		}
 		p.all()
@@ -314,7 +314,7 @@ func TestProbes_RefusedKey(t *testing.T) {
 				t.Errorf("probed with %s, which was taken out by hand", a.key)
 			}
 		}
-		if err := r.SetKey("p", "k1", false, "op"); err != nil {
+		if err := r.SetKey("p", "k1", false, "op", "test"); err != nil {
 			t.Fatal(err)
 		}
 		p.all()

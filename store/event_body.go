@@ -134,6 +134,7 @@ func (e *encoder) keyState(k *core.KeyState) note {
 	e.flag("usable", k.Usable)
 	e.text("kind", k.Kind.String())
 	e.text("by", k.By)
+	e.textIf("reason", k.Reason)
 	c := &change{kind: stateKey, subject: k.Provider, qualifier: k.Key}
 	if !k.Usable {
 		c.body = e.stampedFrom(start, k.At)

@@ -76,7 +76,7 @@ func addState(s *core.State, kind, subject, qualifier string, b *stateBody) {
 	case stateBudget:
 		s.Budgets = append(s.Budgets, core.BudgetState{Target: subject, UseCase: qualifier, Tokens: b.Tokens})
 	case stateKey:
-		s.Keys = append(s.Keys, core.KeyState{At: fromMicros(b.AtUS), Provider: subject, Key: qualifier, Kind: b.Kind, By: b.By})
+		s.Keys = append(s.Keys, core.KeyState{At: fromMicros(b.AtUS), Provider: subject, Key: qualifier, Kind: b.Kind, By: b.By, Reason: b.Reason})
 	case stateOverride:
 		s.Overrides = append(s.Overrides, core.Override{
 			At: fromMicros(b.AtUS), Target: subject, UseCase: qualifier, Hold: holdOf(b.Hold),
