@@ -254,6 +254,9 @@ func (f *flight) note(err *Error, now time.Duration) {
 		f.d.Model = a.Model
 	}
 	r.Cost, r.CostKnown = a.Target.Price.Cost(a.Usage)
+	if err != nil && err.Status >= 400 && f.content == 0 {
+		r.Cost, r.CostKnown = 0, true // vendors bill no refusal
+	}
 }
 
 // defaultCooldown is the cooldown of a 429 without a hint (R1.4).

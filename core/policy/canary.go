@@ -25,9 +25,8 @@ func canaries(p *Policy) Problems {
 			if failure == nil {
 				continue
 			}
-			loc := e.plan.rule
 			if failure.Code == CodeFuel || failure.Code == CodeDeadline {
-				loc = e.program.hottest(e.plan, &evaluation{data: picture.data, input: e.words.facts(&f), virtual: newHoistCache(picture.shared)}, e.limits)
+				loc := e.program.hottest(e.plan, &evaluation{data: picture.data, input: e.words.facts(&f), virtual: newHoistCache(picture.shared)}, e.limits)
 				failure.File, failure.Row, failure.Col = loc.File, loc.Row, loc.Col
 			}
 			at := spot{failure.Code, failure.File, failure.Row}
@@ -39,7 +38,8 @@ func canaries(p *Policy) Problems {
 				File: failure.File, Row: max(1, failure.Row), Col: max(1, failure.Col), Code: failure.Code, Severity: SeverityError,
 				Message: "a request of " + f.UseCase + " (" + string(f.Task) + ", " + string(f.Quality) + "): " + failure.Message,
 			})
-			if len(ps) >= maxTableProblems || failure.Code == CodeDeadline {
+			// One evaluation that does not end says it: the next ones would take as long.
+			if len(ps) >= maxTableProblems || failure.Code == CodeDeadline || failure.Code == CodeFuel {
 				return ps
 			}
 		}

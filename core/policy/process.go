@@ -54,7 +54,7 @@ var errStopped = errors.New("the policy worker was stopped")
 
 // NewProcessWorker returns a worker whose process is started by the command,
 // which must call [ServeWorker] with its standard input and output. The process
-// gets an empty environment, so that no secret reaches it.
+// gets none of this one's environment, so that no secret reaches it.
 func NewProcessWorker(command []string, limits WorkerLimits) *ProcessWorker {
 	return &ProcessWorker{command: command, limits: limits.withDefaults(), turn: make(chan struct{}, 1)}
 }
