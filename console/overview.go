@@ -51,7 +51,11 @@ type targetRow struct {
 	ID        string
 	Provider  string
 	Simulated bool
-	State     state
+	// Unpriced reports that nobody said what the target costs.
+	Unpriced bool
+	// Keys are those of the target's provider.
+	Keys  core.ProviderLive
+	State state
 	// Computed is the state without an operator's hold.
 	Computed state
 	Circuits []circuitRow // those that are not simply closed
@@ -114,7 +118,8 @@ func (c *Console) look() overview {
 func (c *Console) targetRow(snap *core.Snapshot, rev *core.Revision, i int, now time.Time) targetRow {
 	t, l := &snap.Catalog.Targets[i], &snap.Targets[i]
 	p := snap.Catalog.Provider(t)
-	row := targetRow{ID: t.ID, Provider: p.ID, Simulated: p.Simulated, Live: l, Budget: 1000}
+	row := targetRow{ID: t.ID, Provider: p.ID, Simulated: p.Simulated, Unpriced: !t.Price.Known(), Live: l, Budget: 1000}
+	row.Keys = keysOf(snap, t)
 	if l.CoolingDown {
 		row.CoolingUntil = l.CooldownUntil
 	}
@@ -141,6 +146,16 @@ func (c *Console) targetRow(snap *core.Snapshot, rev *core.Revision, i int, now 
 		row.Instead = c.insteadOf(t, rev, now)
 	}
 	return row
+}
+
+// keysOf are the keys of a target's provider, none in a picture without them.
+func keysOf(snap *core.Snapshot, t *core.Target) core.ProviderLive {
+	for i := range snap.Providers {
+		if snap.Catalog.Providers[i].ID == t.Provider {
+			return snap.Providers[i]
+		}
+	}
+	return core.ProviderLive{}
 }
 
 // served reports whether a use case uses a target. A revision that was replaced

@@ -215,3 +215,28 @@ func TestSettings_Reload(t *testing.T) {
 	fixed.get("/console/settings").lacks(`id="reload"`)
 	fixed.post("/console/settings/reload").status(http.StatusNotFound)
 }
+
+// TestOverview_Unpriced holds that a target whose cost nobody knows is told from
+// one that is cheap.
+func TestOverview_Unpriced(t *testing.T) {
+	t.Parallel()
+	a := newBench(t).get("/console/")
+	card(t, a, "gpt-6-luna").has("no price: cost unknown")
+	card(t, a, "gpt-6-sol").lacks("no price")
+}
+
+// TestOverview_Keys holds that a pool of keys that shrinks shows, and asks for
+// somebody before it is empty.
+func TestOverview_Keys(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	s := storybook.Healthy(b.book.Revision())
+	s.Providers = []core.ProviderLive{{UsableKeys: 3, Keys: 5}, {UsableKeys: 2, Keys: 5}}
+	b.book.Show(s)
+	a := b.get("/console/")
+	card(t, a, "claude-opus-5-5").has("3 of 5 keys usable").lacks("only")
+	card(t, a, "gpt-6-sol").has("only 2 of 5 keys usable: look after them")
+	s.Providers[0].UsableKeys = 5
+	b.book.Show(s)
+	card(t, b.get("/console/"), "claude-opus-5-5").lacks("keys usable")
+}

@@ -54,7 +54,7 @@ func ExampleProber() {
 	engine.Tick()
 	p := engine.Providers()[0]
 	fmt.Println(p.Nodes[0].ID, p.Nodes[0].State, p.Nodes[0].Probes.Invalid)
-	fmt.Println(p.Keys[0].ID, p.Keys[0].Usable, p.Keys[0].ProbeStatus, p.RefusedKeys())
+	fmt.Println(p.KeyList[0].ID, p.KeyList[0].Usable, p.KeyList[0].ProbeStatus, p.RefusedKeys())
 	// Output:
 	// eu up 1
 	// old true 401 1

@@ -35,8 +35,8 @@ type flight struct {
 	paid, spent bool
 	// mistake is the caller's own fault, if an attempt found one.
 	mistake *Error
-	// tooLong tells that a window was too small for the prompt; window is the
-	// largest of those, in tokens.
+	// tooLong tells that a target's window was too small for the prompt; window is
+	// its size in tokens.
 	tooLong bool
 	window  int
 

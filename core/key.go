@@ -96,9 +96,9 @@ func (e *Engine) retire(w *world, target int, a *Attempt, k Kind, now time.Durat
 	return true
 }
 
-// firstKey is where the search for a key begins: a conversation stays with its
-// key, whose account holds its prompt cache (R2.4), and the others take turns.
-func (f *flight) firstKey() uint64 {
+// keyDraw decides which key is used: a conversation stays with its key, whose
+// account holds its prompt cache (R2.4), and everybody else is spread.
+func (f *flight) keyDraw() uint64 {
 	if f.req.Affinity != 0 {
 		return f.req.Affinity
 	}
@@ -112,7 +112,7 @@ func (f *flight) otherKey(target int, k Kind) bool {
 	if k != KindRateLimited && !k.AccountFault() {
 		return false
 	}
-	key, _, _ := f.e.keyFor(f.w, target, f.firstKey(), f.e.clock.Mono())
+	key, _, _ := f.e.keyFor(f.w, target, f.keyDraw(), f.e.clock.Mono())
 	return key >= 0 && f.attempt.Key.ID != f.w.providers[f.w.owner[target]].keys[key].id
 }
 

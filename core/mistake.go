@@ -7,24 +7,24 @@ import (
 
 // noteMistake remembers what is the caller's own fault: it stays the answer
 // whatever a later step says, because the caller alone can mend it (R09 of the
-// field failures). It reports that a second target found one, so that no third
-// need be asked.
-func (f *flight) noteMistake(step int, err *Error) (again bool) {
+// field failures). It reports that the one more target which policy may grant
+// such a request has failed too.
+func (f *flight) noteMistake(step int, err *Error) (enough bool) {
+	if f.mistake != nil {
+		return true
+	}
 	if !err.Kind.CallerFault() {
 		return false
 	}
-	if again = f.mistake != nil; !again {
-		f.mistake = err
-	}
+	f.mistake = err
 	if err.Kind == KindContextExceeded {
-		f.tooLong = true
-		f.window = max(f.window, f.w.rev.Catalog.Targets[f.plan.Steps[step].Index].ContextTokens)
+		f.tooLong, f.window = true, f.w.rev.Catalog.Targets[f.plan.Steps[step].Index].ContextTokens
 	}
-	return again
+	return false
 }
 
-// tooSmall reports that a step's window is not known to be larger than one that
-// was too small: where policy lets such a request go on at all, only more room helps.
+// tooSmall reports that a step's window is not known to be larger than the one
+// that was too small: where policy lets such a request go on at all, only more room helps.
 func (f *flight) tooSmall(step int) bool {
 	return f.tooLong && f.w.rev.Catalog.Targets[f.plan.Steps[step].Index].ContextTokens <= f.window
 }

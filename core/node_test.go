@@ -191,7 +191,7 @@ func TestProviders_NodesAndKeys(t *testing.T) {
 				return 0, nil
 			})
 			p = r.Providers()[0]
-			k := p.Keys[slices.IndexFunc(p.Keys, func(k core.KeyLive) bool { return k.ID == key })]
+			k := p.KeyList[slices.IndexFunc(p.KeyList, func(k core.KeyLive) bool { return k.ID == key })]
 			if k.Usable || k.Why != tc.why || k.Until.Sub(time.Now()) != tc.until || p.UsableKeys != tc.usable || p.FewKeys() != (tc.usable == 0) {
 				t.Errorf("%d: key %s is %+v, %d usable", i, key, k, p.UsableKeys)
 			}
@@ -199,7 +199,7 @@ func TestProviders_NodesAndKeys(t *testing.T) {
 		if err := r.SetKey("p", "k1", false, "op", "test"); err != nil {
 			t.Fatal(err)
 		}
-		if k := r.Snapshot().Providers[0].Keys[0]; k.Usable || k.Why != "by_hand" || !k.Until.IsZero() {
+		if k := r.Snapshot().Providers[0].KeyList[0]; k.Usable || k.Why != "by_hand" || !k.Until.IsZero() {
 			t.Errorf("by hand %+v", k)
 		}
 	})
@@ -210,8 +210,8 @@ func TestProviderLive_FewKeys(t *testing.T) {
 	for _, tc := range []struct {
 		usable, total int
 		want          bool
-	}{{1, 1, false}, {0, 1, true}, {1, 2, false}, {0, 2, true}, {1, 3, true}, {2, 3, false}, {2, 5, true}, {3, 5, false}, {0, 0, true}} {
-		p := core.ProviderLive{UsableKeys: tc.usable, Keys: make([]core.KeyLive, tc.total)}
+	}{{1, 1, false}, {0, 1, true}, {1, 2, false}, {0, 2, true}, {1, 3, true}, {2, 3, false}, {2, 5, true}, {3, 5, false}, {0, 0, false}} {
+		p := core.ProviderLive{UsableKeys: tc.usable, Keys: tc.total}
 		if p.FewKeys() != tc.want {
 			t.Error(fmt.Sprintf("%d of %d", tc.usable, tc.total), "few:", !tc.want)
 		}

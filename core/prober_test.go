@@ -298,8 +298,8 @@ func TestProbes_RefusedKey(t *testing.T) {
 		r.Start()
 		time.Sleep(20 * time.Second)
 		got := r.Snapshot().Providers[0]
-		if got.UsableKeys != 2 || got.RefusedKeys() != 1 || got.Keys[0].Refused() || !got.Keys[1].Refused() || got.Keys[1].ProbeStatus != 401 {
-			t.Errorf("got %+v", got.Keys)
+		if got.UsableKeys != 2 || got.RefusedKeys() != 1 || got.KeyList[0].Refused() || !got.KeyList[1].Refused() || got.KeyList[1].ProbeStatus != 401 {
+			t.Errorf("got %+v", got.KeyList)
 		}
 		if v := r.node("a"); v.State != health.NodeUp || v.Probes.Invalid == 0 || len(r.tape.keys) != 0 {
 			t.Errorf("got %+v, events %+v", v, r.tape.keys)

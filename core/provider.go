@@ -13,16 +13,16 @@ type ProviderLive struct {
 	ID string
 	// Nodes has one entry per node of the provider, in the catalog's order.
 	Nodes []NodeLive
-	// Keys has one entry per key of the provider, in the catalog's order.
-	Keys []KeyLive
-	// UsableKeys counts the keys that can be used for at least one of the
-	// provider's targets now.
-	UsableKeys int
+	// KeyList has one entry per key of the provider, in the catalog's order.
+	KeyList []KeyLive
+	// UsableKeys counts the keys that are in service and can be used for at least
+	// one of the provider's targets now, Keys all of them.
+	UsableKeys, Keys int
 }
 
-// FewKeys reports that less than half of the keys are usable, or none: time to
-// look after them, before the pool is empty (R59 of the field failures).
-func (p *ProviderLive) FewKeys() bool { return p.UsableKeys == 0 || 2*p.UsableKeys < len(p.Keys) }
+// FewKeys reports that less than half of the keys are usable: time to look after
+// them, before the pool is empty (R59 of the field failures).
+func (p *ProviderLive) FewKeys() bool { return 2*p.UsableKeys < p.Keys }
 
 // UsableNodes counts the nodes that don't rest.
 func (p *ProviderLive) UsableNodes() int {
@@ -38,8 +38,8 @@ func (p *ProviderLive) UsableNodes() int {
 // RefusedKeys counts the keys that the vendor refused at their last probe.
 func (p *ProviderLive) RefusedKeys() int {
 	n := 0
-	for i := range p.Keys {
-		if p.Keys[i].Refused() {
+	for i := range p.KeyList {
+		if p.KeyList[i].Refused() {
 			n++
 		}
 	}
@@ -97,10 +97,10 @@ func (e *Engine) pictureProviders(w *world, now time.Duration, wall time.Time) [
 		for j := range c.Nodes {
 			l.Nodes[j] = p.pictureNode(&c.Nodes[j], j, now, wall)
 		}
-		l.Keys = make([]KeyLive, len(p.keys))
+		l.Keys, l.KeyList = len(p.keys), make([]KeyLive, len(p.keys))
 		for j, k := range p.keys {
-			l.Keys[j] = e.pictureKey(w, i, k, now, wall)
-			if l.Keys[j].Usable {
+			l.KeyList[j] = e.pictureKey(w, i, k, now, wall)
+			if l.KeyList[j].Usable {
 				l.UsableKeys++
 			}
 		}
@@ -160,7 +160,7 @@ func (e *Engine) cooling(w *world, provider int, key string, now time.Duration) 
 func sameProvider(a, b ProviderLive) bool {
 	return slices.EqualFunc(a.Nodes, b.Nodes, func(a, b NodeLive) bool {
 		return a.State == b.State && a.Probes.Last == b.Probes.Last
-	}) && slices.EqualFunc(a.Keys, b.Keys, func(a, b KeyLive) bool {
+	}) && slices.EqualFunc(a.KeyList, b.KeyList, func(a, b KeyLive) bool {
 		return a.Usable == b.Usable && a.Why == b.Why && a.ProbeStatus == b.ProbeStatus
 	})
 }

@@ -242,7 +242,7 @@ func (f *flight) runStep(i int) (err *Error, tried bool) {
 // the way and for how long. Asking may half-open the circuit.
 func (f *flight) admit(target int) (key int, permit circuit.Permit, why Kind, wait time.Duration) {
 	c, now := f.w.cells[f.uc][target], f.e.clock.Mono()
-	key, why, wait = f.e.keyFor(f.w, target, f.firstKey(), now)
+	key, why, wait = f.e.keyFor(f.w, target, f.keyDraw(), now)
 	if key < 0 {
 		return key, permit, why, wait
 	}

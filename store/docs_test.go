@@ -46,7 +46,7 @@ func everything(t *testing.T, db *store.DB) {
 	at := noon()
 	for _, ev := range []core.Event{
 		d, &core.Transition{At: at, Target: "t", To: circuit.Open, Until: at, Revision: "r"}, &core.Cooldown{At: at, Until: at},
-		&core.BudgetSample{At: at}, &core.LevelChange{At: at}, &core.KeyState{At: at}, &core.Override{At: at, Until: at},
+		&core.BudgetSample{At: at}, &core.LevelChange{At: at}, &core.KeyState{At: at, Left: 1, Total: 2}, &core.Override{At: at, Until: at},
 		&core.PolicyChange{At: at, Previous: "p"}, &core.ConfigChange{At: at, Refused: "r"}, &core.FaultChange{At: at},
 	} {
 		db.Record(ev)

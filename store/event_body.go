@@ -135,6 +135,8 @@ func (e *encoder) keyState(k *core.KeyState) note {
 	e.text("kind", k.Kind.String())
 	e.text("by", k.By)
 	e.textIf("reason", k.Reason)
+	e.numberIf("left", int64(k.Left))
+	e.numberIf("total", int64(k.Total))
 	c := &change{kind: stateKey, subject: k.Provider, qualifier: k.Key}
 	if !k.Usable {
 		c.body = e.stampedFrom(start, k.At)

@@ -124,8 +124,8 @@ func printKeys(out io.Writer, list []core.ProviderLive) error {
 	var low []string
 	for i := range list {
 		p := &list[i]
-		for j := range p.Keys {
-			k := &p.Keys[j]
+		for j := range p.KeyList {
+			k := &p.KeyList[j]
 			state := "usable"
 			if !k.Usable {
 				state = k.Why
@@ -140,7 +140,7 @@ func printKeys(out io.Writer, list []core.ProviderLive) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, k.ID, state, probed)
 		}
 		if p.FewKeys() {
-			low = append(low, fmt.Sprintf("warning: %s has %d of %d keys to use", p.ID, p.UsableKeys, len(p.Keys)))
+			low = append(low, fmt.Sprintf("warning: %s has %d of %d keys to use", p.ID, p.UsableKeys, p.Keys))
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -33,7 +33,7 @@ type rules struct {
 	clock    core.Clock
 	callers  *callers
 	log      *slog.Logger
-	// recorders are the database and, once it is told, the console.
+	// recorders are the database, the console once it is told, and the log.
 	recorders core.Recorders
 	// engine is nil until open.
 	engine *core.Engine
@@ -53,7 +53,7 @@ func newRules(db *store.DB, c checker, connect time.Duration, log *slog.Logger) 
 		upstream: upstream.New(upstream.Config{UserAgent: "spillway/" + version(), ConnectTimeout: connect}),
 		callers:  newCallers(db, log),
 		// The second is the console's place: it needs an engine first, see tell.
-		recorders: core.Recorders{db, core.Discard{}},
+		recorders: core.Recorders{db, core.Discard{}, alarm{log}},
 	}
 }
 

@@ -30,6 +30,9 @@ type modelHealth struct {
 	SuccessRate       float64           `json:"success_rate"`
 	P95MS             int               `json:"p95_ms"`
 	RequestsPerMinute int               `json:"requests_per_minute"`
+	// Priced is false when nobody said what the target costs, so that no cap on
+	// spending sees it (R13.2).
+	Priced bool `json:"priced"`
 }
 
 // providerHealth is the state of one provider's nodes and keys.
@@ -86,7 +89,9 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 		page.UseCases[u] = s.Levels[i]
 	}
 	for i := range s.Targets {
-		page.Models[s.Catalog.Targets[i].ID] = healthOf(&s.Targets[i], s.UseCases)
+		m := healthOf(&s.Targets[i], s.UseCases)
+		m.Priced = s.Catalog.Targets[i].Price.Known()
+		page.Models[s.Catalog.Targets[i].ID] = m
 	}
 	for _, p := range g.cfg.Engine.Providers() {
 		page.Providers[p.ID] = providerOf(&p)
@@ -120,7 +125,7 @@ func healthOf(l *core.Live, useCases []string) modelHealth {
 func providerOf(p *core.ProviderLive) providerHealth {
 	h := providerHealth{
 		Nodes: make([]nodeHealth, len(p.Nodes)),
-		Keys:  keyHealth{Usable: p.UsableKeys, Total: len(p.Keys), Refused: p.RefusedKeys(), Low: p.FewKeys()},
+		Keys:  keyHealth{Usable: p.UsableKeys, Total: p.Keys, Refused: p.RefusedKeys(), Low: p.FewKeys()},
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
