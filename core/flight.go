@@ -198,12 +198,13 @@ func (f *flight) settle(err *Error) {
 		kind = err.Kind
 	}
 	c, win := f.w.cells[f.uc][target], f.w.targets[target].window
-	tr, changed := a.permit.Done(now, kind.Outcome(), kind.String())
+	outcome := f.outcome(kind, now)
+	tr, changed := a.permit.Done(now, outcome, kind.String())
 	if changed {
 		e.transition(f.w, c, tr)
 	}
 	win.End()
-	f.sample(win, kind, now)
+	f.sample(win, outcome, now)
 	switch {
 	case kind == KindNone:
 		c.budget.Refund(now)
@@ -228,8 +229,7 @@ func (f *flight) abandon() {
 
 // sample feeds the figures that routing scores; what says nothing about the
 // target leaves them alone.
-func (f *flight) sample(win *health.Window, k Kind, now time.Duration) {
-	o := k.Outcome()
+func (f *flight) sample(win *health.Window, o circuit.Outcome, now time.Duration) {
 	if o != circuit.Success && o != circuit.Failure {
 		return
 	}

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/spillway-llm/spillway/core/circuit"
 	"github.com/spillway-llm/spillway/core/health"
 )
 
@@ -27,6 +28,19 @@ func (f *flight) pickNode(nodes *health.Rotation, now time.Duration) int {
 func (f *flight) switchesNode(target int) bool {
 	nodes := f.w.providers[f.w.owner[target]].nodes
 	return f.elsewhere.nodes == nodes && nodes.OtherFree(f.e.clock.Mono(), f.elsewhere.node)
+}
+
+// outcome is what the attempt says about the target. A failed connection speaks
+// of its node alone while another node is up (R1.4): counted against the target,
+// a dead region would open the circuits of all that the others serve.
+func (f *flight) outcome(k Kind, now time.Duration) circuit.Outcome {
+	if k != KindConnect && k != KindTimeoutConnect {
+		return k.Outcome()
+	}
+	if f.w.providers[f.w.owner[f.target]].nodes.OtherUp(now, f.node) {
+		return circuit.Neutral
+	}
+	return k.Outcome()
 }
 
 // nodeEnded tells the rotation how the attempt ended, if that says something of

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/circuit"
 	"github.com/spillway-llm/spillway/core/health"
 )
 
@@ -215,5 +217,44 @@ func TestProviderLive_FewKeys(t *testing.T) {
 		if p.FewKeys() != tc.want {
 			t.Error(fmt.Sprintf("%d of %d", tc.usable, tc.total), "few:", !tc.want)
 		}
+	}
+}
+
+// A failed connection is its node's, for all use cases at once, as long as
+// another node is up, and the target's when none is (R1.4).
+func TestNodes_OneDoesNotOpenTheCircuit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		down []string
+		open bool
+	}{
+		"two_of_three_down": {[]string{"a", "b"}, false},
+		"all_down":          {[]string{"a", "b", "c"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				r := nodesRig(t, nil)
+				next := *r.rev
+				next.Tables = core.DefaultTables(next.Catalog) // with the shipped thresholds
+				if err := r.Activate(&next); err != nil {
+					t.Fatal(err)
+				}
+				var running sync.WaitGroup
+				for range 40 { // a crowd whose connections all time out at once
+					running.Go(func() {
+						_, _ = core.Do(t.Context(), r.Engine, &core.Request{}, func(ctx context.Context, a *core.Attempt) (string, error) {
+							if slices.Contains(tc.down, a.Node.ID) {
+								time.Sleep(5 * time.Second)
+							}
+							return refusing(tc.down...)(ctx, a)
+						})
+					})
+				}
+				running.Wait()
+				live := r.Snapshot().Targets[0]
+				if open := live.Circuits[0].State == circuit.Open; open != tc.open || (live.SuccessPermille < 1000) != tc.open {
+					t.Errorf("circuit %v, success %d", live.Circuits[0].State, live.SuccessPermille)
+				}
+			})
+		})
 	}
 }

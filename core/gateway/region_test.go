@@ -33,8 +33,8 @@ type region struct {
 const (
 	regionDies  = time.Minute
 	regionBack  = 4 * time.Minute
-	regionEnds  = 7 * time.Minute
-	regionEvery = 200 * time.Millisecond
+	regionEnds  = 6 * time.Minute
+	regionEvery = 250 * time.Millisecond
 )
 
 func newRegion(t *testing.T, probes bool, balance health.Balance) *region {
@@ -78,7 +78,7 @@ func (g *region) mayDie(host string, h http.Handler) http.Handler {
 	})
 }
 
-// run sends five requests a second through the region's death and return.
+// run sends four requests a second through the region's death and return.
 func (g *region) run(t *testing.T) {
 	t.Helper()
 	for at := time.Duration(0); at < regionEnds; at = time.Since(g.start) {
@@ -92,6 +92,7 @@ func (g *region) run(t *testing.T) {
 		<-time.After(regionEvery)
 	}
 	g.wg.Wait()
+	g.tape.decision(t, len(g.arrived))
 	g.engine.Close()
 }
 
@@ -106,6 +107,8 @@ func (g *region) between(from, to time.Duration) (all, answered, there int) {
 			}
 		}
 	}
+	g.tape.mu.Lock()
+	defer g.tape.mu.Unlock()
 	for _, d := range g.tape.decisions {
 		if at := d.At.Sub(g.start); at >= from && at < to && len(d.Attempts) > 0 && strings.HasPrefix(d.Attempts[0].Node, "eu") {
 			there++

@@ -131,6 +131,20 @@ func (r *Rotation) otherFree(now time.Duration, i int) bool {
 	return false
 }
 
+// OtherUp reports whether a node other than i is up: then what failed is the
+// node and not the provider.
+func (r *Rotation) OtherUp(now time.Duration, i int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now = r.pass(now)
+	for j := range r.nodes {
+		if j != i && r.nodes[j].state(now) == NodeUp {
+			return true
+		}
+	}
+	return false
+}
+
 // Call is how one attempt at a node ended.
 type Call struct {
 	// Begun is when it began: what began before a node failed proves nothing about

@@ -226,6 +226,9 @@ func TestRotation_PickOther(t *testing.T) {
 			if got := r.OtherFree(now, tc.not); got != tc.other {
 				t.Errorf("another node is free: %v, want %v", got, tc.other)
 			}
+			if got := r.OtherUp(now, tc.not); got != tc.other {
+				t.Errorf("another node is up: %v, want %v", got, tc.other)
+			}
 			got := make([]int, len(tc.weights))
 			for k := range 1000 {
 				if i := r.PickOther(now, (float64(k)+0.5)/1000, tc.not); i >= 0 {
@@ -234,6 +237,11 @@ func TestRotation_PickOther(t *testing.T) {
 			}
 			if !slices.Equal(got, tc.want) && len(tc.want) > 0 {
 				t.Errorf("picked %v, want %v", got, tc.want)
+			}
+			if len(tc.failed) > 1 && !tc.other {
+				if at := r.NextChange(now); !r.OtherFree(at, tc.not) || r.OtherUp(at, tc.not) {
+					t.Error("a node on trial is free for a request, and not up")
+				}
 			}
 		})
 	}
