@@ -38,8 +38,8 @@ func listenAdmin(data string) (net.Listener, error) {
 	return l, nil
 }
 
-// adminHandler serves a keeper and a desk as JSON.
-func adminHandler(k keeper, d providerDesk) http.Handler {
+// adminHandler serves a keeper, a desk and an engine's tick as JSON.
+func adminHandler(k keeper, d providerDesk, e ticker) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) {
 		list, err := k.list(r.Context())
@@ -69,6 +69,7 @@ func adminHandler(k keeper, d providerDesk) http.Handler {
 		}
 		adminAnswer(w, struct{}{}, d.setKey(r.Context(), o))
 	})
+	mux.HandleFunc("POST /tick", func(w http.ResponseWriter, _ *http.Request) { adminAnswer(w, tickOnce(e), nil) })
 	return mux
 }
 

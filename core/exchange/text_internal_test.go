@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"net/url"
@@ -19,7 +19,7 @@ func TestNearest(t *testing.T) {
 		"llama":                  nil,
 		strings.Repeat("x", 101): nil,
 	} {
-		if got := nearest(name, names, 3); !slices.Equal(got, want) {
+		if got := Nearest(name, names, 3); !slices.Equal(got, want) {
 			t.Errorf("nearest to %.20q: %q, want %q", name, got, want)
 		}
 	}

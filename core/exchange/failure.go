@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 const statusCallerGone = 499
 
 // fail tells the caller about a failure and returns the status for the record.
-func (x *exchange) fail(err error) int {
+func (x *Exchange) fail(err error) int {
 	var e *core.Error
 	if !errors.As(err, &e) {
 		e = &core.Error{Op: "run request", Kind: core.KindOf(err), Err: err}
@@ -20,26 +20,27 @@ func (x *exchange) fail(err error) int {
 	if e.Kind == core.KindCallerGone {
 		return statusCallerGone
 	}
-	d := &x.req.Decision
-	detail := x.g.cfg.Engine.Disclosure(&d.Facts, core.SituationNone).Detail
+	d := &x.Request.Decision
+	detail := x.pool.cfg.Engine.Disclosure(&d.Facts, core.SituationNone).Detail
 	told := *e
 	if detail != core.DetailTarget && detail != core.DetailAdmin {
 		told.Tried = nil // the chain is not everybody's business (R11.1)
 	}
 	d.Disclosed = core.Disclosed{Detail: detail}
-	n := notice{decision: d.ID, idHeader: requestIDHeader(x.format)}
+	n := Notice{decision: d.ID, idHeader: RequestIDHeader(x.format.Wire())}
 	if detail == core.DetailAdmin {
 		n.policy, n.circuits, n.attempts = d.Revision, circuitsText(d), failedAttemptsText(d)
 	}
-	x.reply.announce(n)
+	n.adviseRetry(e, len(d.Attempts))
+	x.sink.Announce(n)
 	body, status := x.format.AppendError(x.out[:0], &told, d.ID)
 	x.out = body
-	sent, err := x.reply.refuse(status, e, len(d.Attempts), body)
-	if !sent {
+	sent, err := x.sink.Whole(status, body)
+	if !sent && err == nil {
 		// A proper error event, never a silent or synthetic end (R6.2).
 		status = http.StatusOK
 		x.out = x.format.AppendErrorEvent(x.out[:0], &told, d.ID)
-		err = x.reply.end(x.out)
+		err = x.sink.Cut(x.out)
 	}
 	if err != nil {
 		return statusCallerGone

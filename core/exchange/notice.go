@@ -1,32 +1,35 @@
-package gateway
+package exchange
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/circuit"
 )
 
-// notice is what a caller is told beside the answer (R11). Empty fields are not
-// told.
-type notice struct {
+// Notice is what a caller is told beside the answer (R11). Its zero value tells
+// nothing.
+type Notice struct {
 	decision, idHeader       string
 	target, policy, fallback string
 	degraded                 string
 	attempts                 string
 	warnings, circuits       string
+	retryAfter, shouldRetry  string
 }
 
-// differs reports whether a caller who was told the other notice should hear more.
-func (n *notice) differs(told *notice) bool {
+// Differs reports whether a caller who was told the other notice should hear more.
+func (n *Notice) Differs(told *Notice) bool {
 	return n.target != told.target || n.fallback != told.fallback || n.degraded != told.degraded
 }
 
-// news words the notice as a comment of a stream.
-func (n *notice) news() string {
+// News words the notice as a comment of a stream.
+func (n *Notice) News() string {
 	var parts []string
 	for _, p := range [...][2]string{
 		{"target", n.target}, {"fallback", n.fallback}, {"degraded", n.degraded}, {"attempts", n.attempts},
@@ -38,13 +41,14 @@ func (n *notice) news() string {
 	return strings.Join(parts, "; ")
 }
 
-// headerValues sets headers whose values share one piece of memory.
-type headerValues struct {
+// HeaderValues sets headers whose values share one piece of memory.
+type HeaderValues struct {
 	h      http.Header
 	values []string
 }
 
-func (v *headerValues) set(key, value string) {
+// Set sets a header by its canonical name; an empty value sets nothing.
+func (v *HeaderValues) Set(key, value string) {
 	if value == "" {
 		return
 	}
@@ -53,33 +57,62 @@ func (v *headerValues) set(key, value string) {
 	v.h[key] = v.values[n-1 : n : n]
 }
 
-// headers sets the notice's headers. They are few: up to eight entries a header
-// map needs no growing.
-func (r *reply) headers() headerValues {
-	v := headerValues{h: r.w.Header(), values: make([]string, 0, 12)}
-	n := &r.notice
-	v.set("Spillway-Decision", n.decision)
-	v.set(n.idHeader, n.decision)
-	v.set("Spillway-Target", n.target)
-	v.set("Spillway-Policy", n.policy)
-	v.set("Spillway-Fallback", n.fallback)
-	v.set("Spillway-Degraded", n.degraded)
-	v.set("Spillway-Attempts", n.attempts)
-	v.set("Spillway-Warnings", n.warnings)
-	v.set("Spillway-Circuits", n.circuits)
+// Headers sets the notice's headers and takes more. They are few: up to eight
+// entries a header map needs no growing.
+func (n *Notice) Headers(h http.Header) HeaderValues {
+	v := HeaderValues{h: h, values: make([]string, 0, 12)}
+	v.Set("Spillway-Decision", n.decision)
+	v.Set(n.idHeader, n.decision)
+	v.Set("Spillway-Target", n.target)
+	v.Set("Spillway-Policy", n.policy)
+	v.Set("Spillway-Fallback", n.fallback)
+	v.Set("Spillway-Degraded", n.degraded)
+	v.Set("Spillway-Attempts", n.attempts)
+	v.Set("Spillway-Warnings", n.warnings)
+	v.Set("Spillway-Circuits", n.circuits)
+	v.Set("Retry-After", n.retryAfter)
+	v.Set("X-Should-Retry", n.shouldRetry)
 	return v
 }
 
+// sdkPatience is the longest Retry-After that the SDKs obey: above it openai's
+// falls back to its own short backoff (wire.md 2.3).
+const sdkPatience = 60 * time.Second
+
+// adviseRetry tells the caller's SDK whether and when to try again: the layers
+// must not multiply (R4.5).
+func (n *Notice) adviseRetry(e *core.Error, attempts int) {
+	if e.RetryAfter > 0 {
+		n.retryAfter = strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10)
+	}
+	wait := e.RetryAfter > 0 && e.RetryAfter <= sdkPatience
+	throttled := e.Kind == core.KindRateLimited || attempts == 0
+	if throttled && wait && !e.Spent {
+		return // obeying the hint is the right retry
+	}
+	if attempts > 0 || e.RetryAfter > sdkPatience {
+		n.shouldRetry = "false"
+	}
+}
+
+// RequestIDHeader is where each vendor's SDKs look for the request's id.
+func RequestIDHeader(w core.Wire) string {
+	if w == core.WireAnthropic {
+		return "Request-Id"
+	}
+	return "X-Request-Id"
+}
+
 // announce prepares what the caller is told if this attempt answers.
-func (x *exchange) announce(a *core.Attempt) {
+func (x *Exchange) announce(a *core.Attempt) {
 	d := a.Decision
 	disclosure := a.Disclosure
 	if a.Situation == core.SituationNone && len(x.form.warnings) > 0 {
-		disclosure = x.g.cfg.Engine.Disclosure(&d.Facts, core.SituationTranslated)
+		disclosure = x.pool.cfg.Engine.Disclosure(&d.Facts, core.SituationTranslated)
 	}
 	text := fill(disclosure.Text, a.Target.ID, d)
 	x.disclosed = core.Disclosed{Detail: disclosure.Detail, Text: text}
-	n := notice{decision: d.ID, idHeader: requestIDHeader(x.format), degraded: headerText(text, d.Facts.Language)}
+	n := Notice{decision: d.ID, idHeader: RequestIDHeader(x.format.Wire()), degraded: headerText(text, d.Facts.Language)}
 	if disclosure.Detail == core.DetailTarget || disclosure.Detail == core.DetailAdmin {
 		n.target, n.policy = a.Target.ID, d.Revision
 		n.fallback = strconv.FormatBool(a.Situation == core.SituationFallback)
@@ -89,12 +122,12 @@ func (x *exchange) announce(a *core.Attempt) {
 		n.warnings = headerText(strings.Join(x.form.warnings, "; "), "en")
 		n.circuits = circuitsText(d)
 	}
-	x.reply.announce(n)
+	x.sink.Announce(n)
 }
 
 // settleDisclosure records what the caller of an answer was told.
-func (x *exchange) settleDisclosure() {
-	d := &x.req.Decision
+func (x *Exchange) settleDisclosure() {
+	d := &x.Request.Decision
 	d.Disclosed = x.disclosed
 	d.Warnings = append(d.Warnings, x.form.warnings...)
 	if d.Situation == core.SituationNone && len(x.form.warnings) > 0 {
