@@ -42,7 +42,8 @@ func (s Secret) GoString() string { return "[secret]" }
 // MarshalJSON hides the credential.
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"[secret]"`), nil }
 
-// Key is one credential of a provider.
+// Key is one credential of a provider. Keys with the same id at providers of one
+// quota group stand for one allowance: a 429 cools them down together.
 type Key struct {
 	ID     string `json:"id"`
 	Secret Secret `json:"-"`

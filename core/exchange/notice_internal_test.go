@@ -86,6 +86,11 @@ func TestAdviseRetry(t *testing.T) {
 		if n.retryAfter != tt.hint || n.shouldRetry != tt.should {
 			t.Errorf("%s: retry after %q, should %q, want %q, %q", name, n.retryAfter, n.shouldRetry, tt.hint, tt.should)
 		}
+		n = Notice{}
+		n.adviseRetry(&core.Error{Kind: tt.kind, RetryAfter: tt.after, Spent: true}, max(tt.attempts, 1))
+		if n.retryAfter != tt.hint || n.shouldRetry != "false" {
+			t.Errorf("%s, own retries spent: retry after %q, should %q, want %q, false", name, n.retryAfter, n.shouldRetry, tt.hint)
+		}
 	}
 }
 
