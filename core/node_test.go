@@ -194,7 +194,7 @@ func TestProviders_NodesAndKeys(t *testing.T) {
 			})
 			p = r.Providers()[0]
 			k := p.KeyList[slices.IndexFunc(p.KeyList, func(k core.KeyLive) bool { return k.ID == key })]
-			if k.Usable || k.Why != tc.why || k.Until.Sub(time.Now()) != tc.until || p.UsableKeys != tc.usable || p.FewKeys() != (tc.usable == 0) {
+			if k.Usable || k.Why != tc.why || time.Until(k.Until) != tc.until || p.UsableKeys != tc.usable || p.FewKeys() != (tc.usable == 0) {
 				t.Errorf("%d: key %s is %+v, %d usable", i, key, k, p.UsableKeys)
 			}
 		}
