@@ -171,7 +171,7 @@ func TestProviders_NodesAndKeys(t *testing.T) {
 			_, _ = core.Do(t.Context(), r.Engine, &core.Request{}, refusing("a"))
 		}
 		p = r.Snapshot().Providers[0]
-		if p.UsableNodes() != 2 || p.Nodes[0].RestUntil.Sub(time.Now()) > 5*time.Second || r.Snapshot() == before {
+		if p.UsableNodes() != 2 || time.Until(p.Nodes[0].RestUntil) > 5*time.Second || r.Snapshot() == before {
 			t.Errorf("with a node at rest %+v", p.Nodes)
 		}
 		for i, tc := range []struct {

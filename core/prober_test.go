@@ -258,7 +258,7 @@ func TestProbes_GoodOneGrantsATrial(t *testing.T) {
 			}
 			return a.Node.ID, nil
 		}
-		for r.node("a").RestUntil.Sub(time.Now()) < 15*time.Second { // trial after trial fails
+		for time.Until(r.node("a").RestUntil) < 15*time.Second { // trial after trial fails
 			if _, err := core.Do(t.Context(), r.Engine, &core.Request{}, down); err != nil {
 				t.Fatal(err)
 			}
