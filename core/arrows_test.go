@@ -51,6 +51,7 @@ func rooms() map[string]room {
 		"core/transport":  only("core", "core/exchange", "core/upstream", "core/wire"),
 		"core/access":     only("core"),
 		"core/demovendor": only("core/sse"),
+		"core/simulate":   only(mechanisms...),
 		"core/coretest":   only("core/..."),
 		"core/policy":     {own: mechanisms, foreign: []string{"github.com/open-policy-agent/opa/"}},
 		"core/gateway":    only("core/..."),

@@ -61,7 +61,7 @@ func (e *Engine) Finish(req *Request) {
 func (f *flight) begin(e *Engine, ctx context.Context, snap *Snapshot, req *Request, a Attempter, now time.Duration) {
 	f.e, f.ctx, f.w, f.req, f.try, f.start = e, ctx, snap.world, req, a, now
 	f.seed = e.requests.Add(1)
-	f.committed, f.paid, f.spent, f.seen, f.hops, f.step = false, false, false, 0, 0, -1
+	f.committed, f.paid, f.spent, f.seen, f.hops, f.step, f.wait = false, false, false, 0, 0, -1, 0
 	f.mistake, f.tooLong, f.window, f.elsewhere = nil, false, 0, elsewhere{}
 	f.used = f.used[:0]
 	d := &req.Decision

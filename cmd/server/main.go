@@ -43,6 +43,7 @@ func commands() []command {
 		{name: "keys", summary: "add, list and disable callers' keys", run: keys},
 		{name: "probe", summary: "ask every node for its models with every key; spends no tokens", run: probe},
 		{name: "providers", summary: "show nodes and keys of the running server, switch keys", run: providers},
+		{name: "simulate", summary: "run policies through an outage in virtual time", run: simulateCommand},
 		{name: "tick", summary: "do once what a server without background work leaves to a cron", run: tick},
 		{name: "version", summary: "print the version", run: printVersion},
 		{name: "policy-worker", run: policyWorker, hidden: true},
