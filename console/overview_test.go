@@ -35,7 +35,7 @@ func TestOverview_Cards(t *testing.T) {
 		{"claude-opus-5-5", "→ gpt-6-sol would serve Success 12.1% p95 30.00 s First content 380 ms Requests/min 31 Retry budget 8.2% (41 tokens)"},
 		{"claude-sonnet-5", "Cooling down (429) All keys wait after a 429. 17 s left"},
 		{"claude-haiku-5-5", "Probing (half-open) batch Probing (half-open) · first content late · for 2 s"},
-		{"gpt-6-sol", "Held by operator computed: serving assistant Held by operator"},
+		{"gpt-6-sol", "Held by operator computed: serving assistant held open by aki · computed: serving · for 4m00s 11m00s left"},
 		{"gpt-6-luna", "No traffic (closed) Success – p95 – First content – Requests/min 0"},
 	} {
 		got := card(t, a, tc.target)

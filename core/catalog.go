@@ -89,6 +89,13 @@ type Target struct {
 	Labels        map[string]string `json:"labels,omitempty"`
 }
 
+// Standby reports that the target is labelled as a reserve: "standby" is "yes" or
+// "true". It serves when no other target can, and its circuit is slower (R1.7).
+func (t *Target) Standby() bool {
+	s := t.Labels["standby"]
+	return s == "yes" || s == "true"
+}
+
 // Catalog is the static configuration that decisions depend on. It is immutable
 // once built and safe for concurrent use.
 type Catalog struct {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core/circuit"
+	"github.com/spillway-llm/spillway/core/limit"
 )
 
 // Event is something that happened: one of the types in this file, or a
@@ -59,6 +60,17 @@ type BudgetSample struct {
 	ZeroSeconds float64
 }
 
+// SpendSample is what a caller's key or a use case with a spend cap has spent
+// (R13.1).
+type SpendSample struct {
+	At    time.Time
+	Scope limit.Scope // of a key or of a use case
+	ID    string
+	limit.Spent
+	// DayCapPico and MonthCapPico are the caps in picodollars, 0 for none.
+	DayCapPico, MonthCapPico int64
+}
+
 // LevelChange is a use case's change of level.
 type LevelChange struct {
 	At       time.Time
@@ -80,13 +92,14 @@ type KeyState struct {
 	Left, Total int
 }
 
-// Override is an operator's hold on a circuit, or its end (R1.8).
+// Override is an operator's hold on circuits, or its end (R1.8). A release
+// inside a wider hold has an Until as well: that of the wider one.
 type Override struct {
 	At      time.Time
-	Target  string
-	UseCase string // "" for all
+	Target  string // "" for all targets of the use case
+	UseCase string // "" for all use cases of the target
 	Hold    circuit.Hold
-	By      string
+	By      string // the operator, or ByTime
 	Reason  string
 	Until   time.Time
 }
@@ -122,6 +135,7 @@ func (*Decision) event()     {}
 func (*Transition) event()   {}
 func (*Cooldown) event()     {}
 func (*BudgetSample) event() {}
+func (*SpendSample) event()  {}
 func (*LevelChange) event()  {}
 func (*KeyState) event()     {}
 func (*Override) event()     {}
@@ -152,6 +166,7 @@ type State struct {
 	Budgets   []BudgetState
 	Keys      []KeyState
 	Overrides []Override
+	Spends    []SpendState
 }
 
 // CircuitState is an open or half-open circuit to restore.
@@ -172,4 +187,11 @@ type CooldownState struct {
 type BudgetState struct {
 	Target, UseCase string
 	Tokens          float64
+}
+
+// SpendState is what a caller's key or a use case has spent, to restore.
+type SpendState struct {
+	Scope limit.Scope
+	ID    string
+	limit.Spent
 }

@@ -37,8 +37,9 @@ type flight struct {
 	mistake *Error
 	// tooLong tells that a target's window was too small for the prompt; window is
 	// its size in tokens.
-	tooLong bool
-	window  int
+	tooLong   bool
+	window    int
+	allowance allowance
 
 	attempt Attempt
 	target  int // of the attempt, and its node
@@ -155,8 +156,9 @@ func (f *flight) firstContent(a *Attempt) {
 	now := f.e.clock.Mono()
 	f.committed = true
 	f.content = max(now, 1)
-	f.d.FirstContent = now - f.start
-	f.d.Attempts[len(f.d.Attempts)-1].FirstContent = now - f.begun
+	// 0 stands for none, also where time stands still.
+	f.d.FirstContent = max(now-f.start, 1)
+	f.d.Attempts[len(f.d.Attempts)-1].FirstContent = max(now-f.begun, 1)
 	f.d.Target, f.d.Situation = a.Target.ID, a.Situation
 	if tr, ok := a.permit.FirstContent(now); ok {
 		f.e.transition(f.w, f.w.cells[f.uc][f.target], tr)
@@ -215,6 +217,7 @@ func (f *flight) settle(err *Error) {
 		changed = e.retire(f.w, target, a, kind, now) || changed
 	}
 	f.note(err, now)
+	f.settleAttempt(err, now)
 	if f.nodeEnded(kind, now) || changed {
 		e.changed(now)
 	}

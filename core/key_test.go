@@ -118,6 +118,10 @@ func TestKeys_AnotherTakesOverAtOnce(t *testing.T) {
 				if p := r.Snapshot().Providers[1]; p.UsableKeys != 1 || p.FewKeys() {
 					t.Errorf("another provider's picture shows %+v", p)
 				}
+				time.Sleep(5*time.Minute + time.Second)
+				if p := r.Snapshot().Providers[0]; p.UsableKeys != 3 {
+					t.Errorf("without any request, once the time is over, the picture shows %+v", p)
+				}
 			})
 		})
 	}

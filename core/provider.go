@@ -86,10 +86,12 @@ func (k *KeyLive) Refused() bool {
 // order. [Snapshot.Providers] is the same as of the snapshot, which does not move
 // for a latency or a probe.
 func (e *Engine) Providers() []ProviderLive {
-	return e.pictureProviders(e.Snapshot().world, e.clock.Mono(), e.clock.Wall())
+	return e.pictureProviders(e.Snapshot().world, e.clock.Mono(), e.clock.Wall(), func(time.Duration) {})
 }
 
-func (e *Engine) pictureProviders(w *world, now time.Duration, wall time.Time) []ProviderLive {
+// pictureProviders takes the state of nodes and keys. until is told when time
+// alone will change it.
+func (e *Engine) pictureProviders(w *world, now time.Duration, wall time.Time, until func(time.Duration)) []ProviderLive {
 	out := make([]ProviderLive, len(w.providers))
 	for i, p := range w.providers {
 		c, l := &w.rev.Catalog.Providers[i], &out[i]
@@ -99,7 +101,7 @@ func (e *Engine) pictureProviders(w *world, now time.Duration, wall time.Time) [
 		}
 		l.Keys, l.KeyList = len(p.keys), make([]KeyLive, len(p.keys))
 		for j, k := range p.keys {
-			l.KeyList[j] = e.pictureKey(w, i, k, now, wall)
+			l.KeyList[j] = e.pictureKey(w, i, k, now, wall, until)
 			if l.KeyList[j].Usable {
 				l.UsableKeys++
 			}
@@ -120,18 +122,20 @@ func (p *providerState) pictureNode(c *Node, i int, now time.Duration, wall time
 	return n
 }
 
-func (e *Engine) pictureKey(w *world, provider int, k *keyState, now time.Duration, wall time.Time) KeyLive {
+func (e *Engine) pictureKey(w *world, provider int, k *keyState, now time.Duration, wall time.Time, until func(time.Duration)) KeyLive {
 	l := KeyLive{ID: k.id, ProbeStatus: int(k.probed.Load())}
 	switch out := k.out.Load(); {
 	case out == keyByHand:
 		l.Why = "by_hand"
 	case out != keyIn:
-		l.Why = Kind(out - keyByHand).String()
-		l.Until = wall.Add(max(time.Duration(k.back.Load())-now, 0))
+		back := time.Duration(k.back.Load())
+		l.Why, l.Until = Kind(out-keyByHand).String(), wall.Add(max(back-now, 0))
+		until(back)
 	default:
 		left := e.cooling(w, provider, k.id, now)
 		if l.Usable = left == 0; !l.Usable {
 			l.Why, l.Until = KindCoolingDown.String(), wall.Add(left)
+			until(now + left)
 		}
 	}
 	return l
@@ -140,6 +144,9 @@ func (e *Engine) pictureKey(w *world, provider int, k *keyState, now time.Durati
 // cooling is how long a key still cools down for all targets of its provider, 0
 // when it can be used for one of them.
 func (e *Engine) cooling(w *world, provider int, key string, now time.Duration) time.Duration {
+	if e.cooldowns.running.Load() == 0 {
+		return 0
+	}
 	least := time.Duration(0)
 	for t, owner := range w.owner {
 		if owner != provider {

@@ -65,6 +65,7 @@ func (e *Engine) refresh(now time.Duration) {
 // holds refresher.mu.
 func (e *Engine) publish(w *world, now time.Duration) {
 	dirty := e.refresher.dirty.Swap(false)
+	dirty = e.endHolds(now) || dirty
 	e.advance(w, now)
 	e.cooldowns.expire(now)
 	e.returnKeys(w, now)
@@ -133,7 +134,7 @@ func (e *Engine) picture(w *world, now time.Duration) *Snapshot {
 		e.pictureKeys(w, t, l, s, now)
 		e.pictureCircuits(w, t, l, s, now)
 	}
-	s.Providers = e.pictureProviders(w, now, wall)
+	s.Providers = e.pictureProviders(w, now, wall, s.until)
 	return s
 }
 
@@ -193,12 +194,16 @@ func (e *Engine) pictureCircuits(w *world, t int, l *Live, s *Snapshot, now time
 		if at := c.since.Load(); at != nil {
 			x.Since = *at
 		}
-		if v.Computed == circuit.Open && v.OpenUntil > now {
-			x.Until = s.Time.Add(v.OpenUntil - now)
+		until := v.OpenUntil
+		if v.Hold == circuit.HoldOpen {
+			until = max(until, v.HoldUntil)
+		}
+		if v.State == circuit.Open && until > now {
+			x.Until = s.Time.Add(until - now)
 		}
 		if v.Hold != circuit.HoldNone {
-			l.Overridden = true
-			x.Until = s.Time.Add(v.HoldUntil - now)
+			x.Held = c.held.Load()
+			l.Overridden = l.Overridden || w.rev.Tables.Served[u][t]
 		}
 		if v.NextChange > now {
 			s.until(v.NextChange)
@@ -252,20 +257,25 @@ func (e *Engine) heldLevel(useCase string) (levelHold, bool) {
 	return levelHold{}, false
 }
 
-// level is the level of a use case by its targets now.
+// level is the level of a use case by its targets now. A standby makes the
+// difference between degraded and unhealthy, and no other: it has no traffic to
+// close its circuit with.
 func (s *Snapshot) level(u int) Level {
 	usable, whole, total := 0, 0, 0
 	for t, served := range s.world.rev.Tables.Served[u] {
 		if !served {
 			continue
 		}
-		total++
 		l := &s.Targets[t]
-		if !l.Healthy || l.CoolingDown || l.Circuits[u].State == circuit.Open {
+		able := l.Healthy && !l.CoolingDown && l.Circuits[u].State != circuit.Open
+		if able {
+			usable++
+		}
+		if s.Catalog.Targets[t].Standby() {
 			continue
 		}
-		usable++
-		if l.Circuits[u].State == circuit.Closed {
+		total++
+		if able && l.Circuits[u].State == circuit.Closed {
 			whole++
 		}
 	}
@@ -293,7 +303,7 @@ func sameLive(a, b Live) bool {
 }
 
 func sameCircuit(a, b CircuitLive) bool {
-	return a.State == b.State && a.Computed == b.Computed && a.BudgetPermille == b.BudgetPermille
+	return a.State == b.State && a.Computed == b.Computed && a.BudgetPermille == b.BudgetPermille && a.Held == b.Held
 }
 
 // sampleEvery is how many tokens a budget must have moved to be sampled again,

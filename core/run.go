@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core/circuit"
-	"github.com/spillway-llm/spillway/core/price"
+	"github.com/spillway-llm/spillway/core/limit"
 )
 
 // Run decides and makes attempts until one succeeds, the caller's own mistake
@@ -30,7 +30,10 @@ func (e *Engine) Run(ctx context.Context, req *Request, a Attempter) error {
 		})
 	}
 	f.decide(snap, uc)
-	err := f.run()
+	err := f.reserve()
+	if err == nil {
+		err = f.run()
+	}
 	if err == nil {
 		e.affinity.set(req.Affinity, f.d.Target, e.clock.Mono())
 		return nil
@@ -40,21 +43,8 @@ func (e *Engine) Run(ctx context.Context, req *Request, a Attempter) error {
 
 // Finish settles and records the decision.
 func (e *Engine) Finish(req *Request) {
-	d := &req.Decision
-	d.CostKnown, d.Cost, d.Usage = len(d.Attempts) > 0, 0, price.Usage{}
-	for i := range d.Attempts {
-		at := &d.Attempts[i]
-		if at.Kind == KindNone {
-			d.Usage = at.Usage
-		}
-		if at.CostKnown {
-			d.Cost += at.Cost
-		} else if at.Kind == KindNone || at.FirstContent > 0 {
-			// A refusal costs nothing; what produced content and gave no usage does.
-			d.CostKnown = false
-		}
-	}
-	e.recorder.Record(d)
+	req.Decision.tally()
+	e.recorder.Record(&req.Decision)
 }
 
 // begin readies a pooled flight.
@@ -64,6 +54,7 @@ func (f *flight) begin(e *Engine, ctx context.Context, snap *Snapshot, req *Requ
 	f.committed, f.paid, f.spent, f.seen, f.hops, f.step, f.wait = false, false, false, 0, 0, -1, 0
 	f.mistake, f.tooLong, f.window, f.elsewhere = nil, false, 0, elsewhere{}
 	f.used = f.used[:0]
+	f.allowance.reset()
 	d := &req.Decision
 	d.Reset()
 	wall := e.clock.Wall()
@@ -76,6 +67,7 @@ func (f *flight) begin(e *Engine, ctx context.Context, snap *Snapshot, req *Requ
 
 // end drops what the flight points to, so that the pool keeps nothing alive.
 func (f *flight) end() {
+	f.giveBack()
 	f.d.Duration = f.elapsed()
 	used := f.used[:0]
 	f.e, f.ctx, f.w, f.req, f.try, f.d, f.plan, f.mistake = nil, nil, nil, nil, nil, nil, nil, nil
@@ -97,7 +89,7 @@ func (f *flight) decide(snap *Snapshot, uc int) {
 	f.d.Level = snap.Levels[uc]
 	f.d.Tier = f.w.rev.Tables.Tiers[uc][f.d.Level].Name
 	for range f.plan.Steps {
-		f.used = append(f.used, false)
+		f.used, f.allowance.full = append(f.used, false), append(f.allowance.full, false)
 	}
 }
 
@@ -107,16 +99,22 @@ func (f *flight) run() *Error {
 	next := NextAny
 	for {
 		i := f.choose(next)
+		if i < 0 && f.secondRound() {
+			i = f.choose(next)
+		}
 		if i < 0 {
 			return f.exhausted(last)
 		}
 		f.used[i] = true
-		err, tried := f.runStep(i)
+		err, tried := f.takeStep(i)
 		if err == nil {
 			return nil
 		}
 		if err.Kind == KindCallerGone || f.committed || (!tried && err.Kind == KindTimeoutWhole) {
 			return err
+		}
+		if !tried && err.Kind == KindLimitLocal && f.stays() {
+			return f.exhausted(last)
 		}
 		if !tried {
 			continue // a skipped step is no hop (R1.6)
@@ -210,6 +208,10 @@ func (f *flight) runStep(i int) (err *Error, tried bool) {
 	if f.left() < minUseful {
 		return f.timeUp(), false
 	}
+	if f.unpriced(t) {
+		f.allowance.blocker = limit.RulePriceUnknown.String()
+		return f.refused(t.ID, KindLimitLocal, 0, nil)
+	}
 	if err := f.try.Prepare(t); err != nil {
 		e := asError(err, "prepare "+t.ID)
 		f.skip(t.ID, e.Kind, e.detail(), 0)
@@ -254,13 +256,21 @@ func (f *flight) admit(target int) (key int, permit circuit.Permit, why Kind, wa
 	if !ok {
 		return key, permit, KindOpenCircuit, wait
 	}
+	if no := f.enter(target, now); no.Refused() {
+		permit.Done(now, circuit.Neutral, "")
+		return key, permit, KindLimitLocal, no.RetryAfter
+	}
 	return key, permit, KindNone, 0
 }
 
 // refused notes a step that may not be tried now. After attempts at the same
 // step their failure stays the reason, but its hint is of the past.
 func (f *flight) refused(target string, why Kind, wait time.Duration, earlier *Error) (*Error, bool) {
-	f.skip(target, why, "", wait)
+	detail := ""
+	if why == KindLimitLocal {
+		detail = f.allowance.blocker
+	}
+	f.skip(target, why, detail, wait)
 	if earlier != nil {
 		e := *earlier
 		e.RetryAfter, e.HintGiven = wait, wait > 0
@@ -343,6 +353,8 @@ func (f *flight) exhausted(last *Error) *Error {
 		*out = *f.mistake
 	case last != nil:
 		*out = *last
+	case f.allowance.no.Refused():
+		out = f.limited(f.allowance.no)
 	default:
 		f.untried(out)
 	}

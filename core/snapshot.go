@@ -79,7 +79,11 @@ type CircuitLive struct {
 	State circuit.State
 	// Computed is the state without the operator's hold.
 	Computed circuit.State
-	// Until is when an open circuit lets a probe through, zero otherwise.
+	// Held is the operator's hold in force, with its reach, who put it there, why
+	// and until when; nil without one. It must not be changed.
+	Held *Override
+	// Until is when a circuit that is open in effect lets a probe through, zero
+	// otherwise.
 	Until time.Time
 	// Since is the time of the last change, zero if there was none.
 	Since time.Time

@@ -19,6 +19,8 @@ type world struct {
 	targets   []*targetState
 	providers []*providerState // by position in the catalog
 	owner     []int            // target → provider
+	gates     []gate           // by target
+	useCases  []*account       // nil without limits
 }
 
 // cell is the state of one target for one use case.
@@ -28,7 +30,11 @@ type cell struct {
 	budget          *retry.Budget
 	sampled         float64 // tokens at the last sample; guarded by the refresher
 	since           atomic.Pointer[time.Time]
+	held            atomic.Pointer[Override] // nil: nobody holds it
 }
+
+// cellKey names a cell across revisions.
+type cellKey struct{ target, useCase string }
 
 // targetState are the figures of one target over all use cases.
 type targetState struct{ window *health.Window }
@@ -44,10 +50,11 @@ type providerState struct {
 // registry keeps live state by name across revisions and catalogs, so that
 // neither an activation nor a reload loses counts.
 type registry struct {
-	cells   map[holdKey]*cell
+	cells   map[cellKey]*cell
 	targets map[string]*targetState
 	nodes   map[string]nodeSet
 	keys    map[string]*keyState
+	limits  limiters
 	random  Random
 }
 
@@ -57,9 +64,9 @@ type nodeSet struct {
 	probes   *health.Probes
 }
 
-func newRegistry(random Random) registry {
+func newRegistry(a *accounts, random Random) registry {
 	return registry{
-		cells: map[holdKey]*cell{}, targets: map[string]*targetState{},
+		limits: newLimiters(a), cells: map[cellKey]*cell{}, targets: map[string]*targetState{},
 		nodes: map[string]nodeSet{}, keys: map[string]*keyState{}, random: random,
 	}
 }
@@ -75,10 +82,11 @@ func (r *registry) world(rev *Revision, now time.Duration, jitter func() float64
 		w.targets = append(w.targets, r.target(&c.Targets[i]))
 		w.owner = append(w.owner, c.providerIndex[c.Targets[i].Provider])
 	}
+	r.limits.lay(w, now)
 	for u, useCase := range t.UseCases {
 		w.cells[u] = make([]*cell, len(c.Targets))
 		for i := range c.Targets {
-			k := holdKey{c.Targets[i].ID, useCase.ID}
+			k := cellKey{c.Targets[i].ID, useCase.ID}
 			x, ok := r.cells[k]
 			if !ok {
 				x = &cell{

@@ -168,7 +168,7 @@ func (s *Server) firstKey(ctx context.Context) (string, error) {
 func (s *Server) openConsole(context.Context) error {
 	a := archive{s.db}
 	c := console.Config{
-		Live: s.rules.engine, History: a, Revisions: a, Drafts: a, Sessions: a, Activator: s.rules, Operators: s.operators,
+		Live: s.rules.engine, History: a, Revisions: a, Drafts: a, Sessions: a, Activator: s.rules, Holds: holds{s.rules.engine}, Operators: s.operators,
 		Version: version(), Hosts: s.cfg.Console.Hosts, Log: s.log, Reloader: s,
 	}
 	if s.vendors != nil {

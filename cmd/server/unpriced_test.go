@@ -81,7 +81,7 @@ func TestUnpriced_Shows(t *testing.T) {
 		if p := page.Models[model].Priced; p == nil || *p != priced {
 			t.Errorf("/health says of %s: priced %v, want %v", model, p, priced)
 		}
-		_, card, _ := strings.Cut(overview, `>`+model+`</h3>`)
+		_, card, _ := strings.Cut(overview, `>`+model+`</a></h3>`)
 		card, _, _ = strings.Cut(card, "</article>")
 		if shown := strings.Contains(card, "no price"); card == "" || shown == priced {
 			t.Errorf("the console's card of %s says that there is no price: %v", model, shown)

@@ -374,7 +374,7 @@ var japanese = map[string]string{
 	"state.cooling":              "クールダウン",
 	"state.cooling.long":         "クールダウン中 (429)",
 	"state.held":                 "手動",
-	"state.held.long":            "手動遮断",
+	"state.held.long":            "オペレーターが設定中",
 	"state.nodata":               "通信なし",
 	"state.nodata.long":          "通信なし (closed)",
 	"state.probing":              "試行中",

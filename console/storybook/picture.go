@@ -87,7 +87,11 @@ func Outage(rev *core.Revision) *core.Snapshot {
 	}
 	sol := &s.Targets[3]
 	sol.Overridden = true
-	sol.Circuits[0].State, sol.Circuits[0].Since = circuit.Open, at.Add(-4*time.Minute)
+	sol.Circuits[0].State, sol.Circuits[0].Until = circuit.Open, at.Add(11*time.Minute)
+	sol.Circuits[0].Held = &core.Override{
+		At: at.Add(-4 * time.Minute), Target: "gpt-6-sol", UseCase: "assistant", Hold: circuit.HoldOpen,
+		By: "aki", Reason: "vendor maintenance", Until: at.Add(11 * time.Minute),
+	}
 	luna := &s.Targets[4]
 	luna.RequestsPerMinute, luna.P95MS, luna.FirstContentP95MS = 0, 0, 0
 	return s

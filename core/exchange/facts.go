@@ -26,7 +26,7 @@ func (x *Exchange) ask(h http.Header, keyID string, g *core.Grants) *core.Error 
 		return e
 	}
 	x.Request.KeyID, x.Request.Tenant, x.Request.Wire, x.Request.Tags = keyID, g.Tenant, x.format.Wire(), a.tags
-	x.Request.Affinity, x.Request.RetryOf = x.affinity(g.Tenant, a.affinity), retryCount(h)
+	x.Request.Affinity, x.Request.RetryOf, x.Request.Limits = x.affinity(g.Tenant, a.affinity), retryCount(h), g.Limits
 	audience := g.Audience
 	if audience == "" {
 		audience = core.AudienceFree

@@ -90,7 +90,8 @@ func (n *Notice) adviseRetry(e *core.Error, attempts int) {
 	if throttled && wait && !e.Spent {
 		return // obeying the hint is the right retry
 	}
-	if attempts > 0 || e.RetryAfter > sdkPatience {
+	never := e.Kind == core.KindLimitLocal && e.RetryAfter == 0
+	if attempts > 0 || e.RetryAfter > sdkPatience || never {
 		n.shouldRetry = "false"
 	}
 }

@@ -33,7 +33,8 @@ func newThrottled(t *testing.T, group1, group2 string) *throttled {
 	cat := catalogOver(t, place{id: "o1", wire: core.WireOpenAI, group: group1}, place{id: "o2", wire: core.WireOpenAI, group: group2})
 	s.rig = newVirtualRig(t, n, cat, shippedWith(t,
 		reactionsData, `"throttled_retries": 1`, `"throttled_retries": 2`, reactionsData, throttledStop, throttledGoOn,
-		circuitsData, `{"capacity": 600, "refund": 0.3}`, `{"capacity": 10, "refund": 0.2}`))
+		circuitsData, `{"capacity": 600, "refund": 0.3}`, `{"capacity": 10, "refund": 0.2}`,
+		limitsData, `"limit": 40, "queue": 100`, `"limit": 50, "queue": 100`)) // room for all fifty
 	return s
 }
 

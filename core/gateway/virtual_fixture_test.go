@@ -176,6 +176,7 @@ func shippedWith(t testing.TB, edits ...string) setup {
 const (
 	reactionsData = "config/reactions/data.json"
 	circuitsData  = "config/circuits/data.json"
+	limitsData    = "config/limits/data.json"
 	throttledStop = `"rate_limited": {"retry": "throttled", "schedule": "exponential", "next": "none"}`
 	throttledGoOn = `"rate_limited": {"retry": "throttled", "schedule": "exponential", "next": "any"}`
 )
