@@ -269,6 +269,7 @@ func TestHold_NewCircuits(t *testing.T) {
 		tb.Circuits, tb.Budgets = append(tb.Circuits, tb.Circuits[0]), append(tb.Budgets, tb.Budgets[0])
 		tb.Reactions, tb.Tiers = append(tb.Reactions, tb.Reactions[0]), append(tb.Tiers, tb.Tiers[0])
 		tb.Disclosures = append(tb.Disclosures, tb.Disclosures[0])
+		tb.UseCaseLimits = append(tb.UseCaseLimits, tb.UseCaseLimits[0])
 		if err := r.Activate(next); err != nil {
 			t.Fatal(err)
 		}

@@ -117,7 +117,7 @@ func (t *tunnel) hold() error {
 	for _, target := range t.scenario.Targets {
 		err := t.engine.Hold(core.Override{
 			Target: target.ID, Hold: circuit.HoldClosed, By: "simulate", Reason: "a contender without circuits",
-			Until: start().Add(365 * 24 * time.Hour),
+			Until: start().Add(core.MaxHold),
 		})
 		if err != nil {
 			return err
