@@ -134,50 +134,8 @@ func (e *Engine) picture(w *world, now time.Duration) *Snapshot {
 		e.pictureKeys(w, t, l, s, now)
 		e.pictureCircuits(w, t, l, s, now)
 	}
-	for p := range w.providers {
-		s.Providers = append(s.Providers, e.pictureProvider(w, p, s, now))
-	}
+	s.Providers = e.pictureProviders(w, now, wall, s.until)
 	return s
-}
-
-// pictureProvider counts the keys that at least one of the provider's targets
-// can use now.
-func (e *Engine) pictureProvider(w *world, p int, s *Snapshot, now time.Duration) ProviderLive {
-	l := ProviderLive{Keys: len(w.providers[p].keys)}
-	for _, k := range w.providers[p].keys {
-		switch wait := e.cooling(w, p, k.id, now); {
-		case k.why() != KindNone:
-			s.until(time.Duration(k.back.Load()))
-		case !k.usable():
-		case wait > 0:
-			s.until(now + wait)
-		default:
-			l.UsableKeys++
-		}
-	}
-	return l
-}
-
-// cooling is how long a key cools down for all targets of its provider, 0 when
-// one of them can use it.
-func (e *Engine) cooling(w *world, p int, key string, now time.Duration) time.Duration {
-	if e.cooldowns.running.Load() == 0 {
-		return 0
-	}
-	least := time.Duration(0)
-	for t, owner := range w.owner {
-		if owner != p {
-			continue
-		}
-		left := e.cooldowns.left(cooldownKey{w.rev.Catalog.Targets[t].QuotaGroup, key}, now)
-		if left == 0 {
-			return 0
-		}
-		if least == 0 || left < least {
-			least = left
-		}
-	}
-	return least
 }
 
 // coarse rounds a count up to 0, 1, 2, 5, 10, 20, 50, … so that every new request
@@ -333,7 +291,7 @@ func (s *Snapshot) level(u int) Level {
 
 // same reports whether two pictures show the same state.
 func same(a, b *Snapshot) bool {
-	return a.ValidUntil == b.ValidUntil && slices.Equal(a.Levels, b.Levels) && slices.Equal(a.Providers, b.Providers) &&
+	return a.ValidUntil == b.ValidUntil && slices.Equal(a.Levels, b.Levels) && slices.EqualFunc(a.Providers, b.Providers, sameProvider) &&
 		slices.EqualFunc(a.Targets, b.Targets, sameLive)
 }
 
