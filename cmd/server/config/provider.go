@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/health"
 )
 
 func readProviders(v value) []core.Provider {
@@ -26,8 +27,17 @@ func readProvider(v value) core.Provider {
 		"vendor": func(v value) { p.Vendor = v.id() },
 		"nodes":  func(v value) { p.Nodes = readNodes(v) },
 		"keys":   func(v value) { p.Keys = readKeys(v) },
+		"balance": func(v value) {
+			if v.oneOf(health.BalanceWeight.String(), health.BalanceLatency.String()) == health.BalanceLatency.String() {
+				p.Balance = health.BalanceLatency
+			}
+		},
+		"probes": func(v value) { p.NoProbes = v.oneOf("on", "off") == "off" },
 	})
 	v.require(seen, "id", "wire", "nodes", "keys")
+	if balance, given := seen["balance"]; given && len(p.Nodes) == 1 {
+		balance.refuse("name another node, or leave it out", "there is nothing to balance between: the provider has one node")
+	}
 	if p.Vendor == "" {
 		p.Vendor = p.ID
 	}
