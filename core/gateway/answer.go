@@ -34,10 +34,11 @@ func (x *exchange) answer(ctx context.Context, a *core.Attempt, res *http.Respon
 	}
 	body := x.out
 	if !x.native() {
-		body, err = translate.Response(a.Provider.Wire, x.format.Wire(), x.out, x.req.Decision.At.Unix())
+		translated, err := translate.Response(a.Provider.Wire, x.format.Wire(), x.out, x.req.Decision.At.Unix(), x.form.names)
 		if err != nil {
 			return badResponse(a, res, err)
 		}
+		body, x.form.lost = translated.Body, translated.Warnings
 	}
 	a.FirstContent()
 	return x.sent(x.reply.whole(body))

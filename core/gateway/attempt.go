@@ -24,7 +24,7 @@ func (x *exchange) Prepare(t *core.Target) error {
 	p := x.catalog().Provider(t)
 	payload := x.g.cfg.Upstream.NewPayload()
 	if p.Wire == x.format.Wire() {
-		payload.Bytes = x.format.Native(payload.Bytes, x.body, &x.peek, t.Model)
+		payload.Bytes = x.format.Native(payload.Bytes, x.body, &x.peek, t)
 		x.form = form{target: t, wire: p.Wire, payload: payload}
 		return nil
 	}
@@ -34,7 +34,7 @@ func (x *exchange) Prepare(t *core.Target) error {
 		return err
 	}
 	payload.Bytes = append(payload.Bytes, f.Body...)
-	x.form = form{target: t, wire: p.Wire, payload: payload, warnings: f.Warnings}
+	x.form = form{target: t, wire: p.Wire, payload: payload, warnings: f.Warnings, names: f.Names}
 	return nil
 }
 

@@ -96,7 +96,7 @@ func (x *exchange) announce(a *core.Attempt) {
 func (x *exchange) settleDisclosure() {
 	d := &x.req.Decision
 	d.Disclosed = x.disclosed
-	d.Warnings = append(d.Warnings, x.form.warnings...)
+	d.Warnings = append(append(d.Warnings, x.form.warnings...), x.form.lost...)
 	if d.Situation == core.SituationNone && len(x.form.warnings) > 0 {
 		d.Situation = core.SituationTranslated
 	}

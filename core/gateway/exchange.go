@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-llm/spillway/core/sse"
 	"github.com/spillway-llm/spillway/core/upstream"
 	"github.com/spillway-llm/spillway/core/wire"
+	"github.com/spillway-llm/spillway/core/wire/translate"
 )
 
 // readSize is how much of an upstream stream is read at a time.
@@ -44,6 +45,10 @@ type form struct {
 	wire     core.Wire
 	payload  *upstream.Payload
 	warnings []string
+	// names are the tool names that had to be shortened, lost is what of the
+	// answer the caller's form has no place for.
+	names translate.Names
+	lost  []string
 }
 
 func newExchange(g *Gateway) *exchange {

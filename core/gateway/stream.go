@@ -51,12 +51,15 @@ func (x *exchange) stream(ctx context.Context, a *core.Attempt, res *http.Respon
 	if x.native() {
 		p.dropUsage = !x.peek.WantsUsage
 	} else {
-		p.conv = translate.NewStream(a.Provider.Wire, x.format.Wire(), x.peek.WantsUsage, x.req.Decision.At.Unix())
+		p.conv = translate.NewStream(a.Provider.Wire, x.format.Wire(), x.peek.WantsUsage, x.req.Decision.At.Unix(), x.form.names)
 	}
 	p.follower.Reset()
 	x.scanner.Reset()
 	x.out = x.out[:0]
 	err := p.run(res.Body)
+	if p.conv != nil {
+		x.form.lost = p.conv.Warnings()
+	}
 	p.note()
 	return err
 }

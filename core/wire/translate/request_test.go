@@ -119,10 +119,10 @@ func TestRequest_NeedsALimit(t *testing.T) {
 func TestUnknownDirections(t *testing.T) {
 	t.Parallel()
 	blocked(t, "gemini", core.WireOpenAI, `{}`, "gemini to openai")
-	if _, err := translate.Response(core.WireOpenAI, "gemini", []byte(`{}`), 0); core.KindOf(err) != core.KindBadResponse {
+	if _, err := translate.Response(core.WireOpenAI, "gemini", []byte(`{}`), 0, nil); core.KindOf(err) != core.KindBadResponse {
 		t.Errorf("response: %v", err)
 	}
-	s := translate.NewStream("gemini", core.WireOpenAI, true, 0)
+	s := translate.NewStream("gemini", core.WireOpenAI, true, 0, nil)
 	ev := wiretest.Events(t, "data: x\n\n")[0]
 	if got := s.End(s.Append(nil, &ev)); len(got) != 0 || s.Err() == nil {
 		t.Errorf("stream: %q, %v", got, s.Err())
@@ -167,7 +167,7 @@ func FuzzStream(f *testing.F) {
 		if fromAnthropic {
 			from, to = to, from
 		}
-		s := translate.NewStream(from, to, true, 0)
+		s := translate.NewStream(from, to, true, 0, nil)
 		source, caller := format(from).NewFollower(), format(to).NewFollower()
 		var got []byte
 		for _, e := range [][2]string{{name1, data1}, {name2, data2}} {

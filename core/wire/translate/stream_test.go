@@ -18,7 +18,7 @@ func TestStream_CutAnywhere(t *testing.T) {
 		from, to := direction(t, sc)
 		events := wiretest.Events(t, sc.Section(t, "stream")+"\n")
 		for n := range events {
-			s := translate.NewStream(from, to, true, 0)
+			s := translate.NewStream(from, to, true, 0, names(t, sc))
 			source, caller := format(from).NewFollower(), format(to).NewFollower()
 			var got []byte
 			for i := range events[:n] {
@@ -45,7 +45,7 @@ func TestStream_EverySpelling(t *testing.T) {
 	for _, sc := range wiretest.Load(t, "testdata/streams") {
 		from, to := direction(t, sc)
 		for name, stream := range wiretest.Spellings(sc.Section(t, "stream") + "\n") {
-			s := translate.NewStream(from, to, sc.Section(t, "usage") == "yes", 0)
+			s := translate.NewStream(from, to, sc.Section(t, "usage") == "yes", 0, names(t, sc))
 			source := format(from).NewFollower()
 			var got []byte
 			for _, ev := range wiretest.Events(t, stream) {
@@ -71,7 +71,7 @@ func TestStream_EndsOnce(t *testing.T) {
 			to = core.WireAnthropic
 			stream = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 		}
-		s := translate.NewStream(from, to, false, 0)
+		s := translate.NewStream(from, to, false, 0, nil)
 		var got []byte
 		events := wiretest.Events(t, stream)
 		for _, ev := range append(events, events...) { // and whatever a server sends after its end
@@ -88,7 +88,7 @@ func TestStream_TextIsNotRewritten(t *testing.T) {
 	t.Parallel()
 	const text = `"\ud83d\u00e9 \/ \" é😀 </script>"`
 	chunk := event("", `{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":`+text+`},"finish_reason":null}]}`)
-	got := translate.NewStream(core.WireOpenAI, core.WireAnthropic, false, 0).Append(nil, &chunk)
+	got := translate.NewStream(core.WireOpenAI, core.WireAnthropic, false, 0, nil).Append(nil, &chunk)
 	if !bytes.Contains(got, []byte(`"text":`+text+`}`)) {
 		t.Errorf("the bytes of the text changed: %s", got)
 	}
@@ -98,8 +98,8 @@ func TestStream_DoesNotAllocatePerEvent(t *testing.T) {
 	start := event("message_start", `{"message":{"id":"msg_1","model":"m"}}`)
 	delta := event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"words"}}`)
 	chunk := event("", `{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"words"},"finish_reason":null}]}`)
-	a := translate.NewStream(core.WireAnthropic, core.WireOpenAI, false, 0)
-	o := translate.NewStream(core.WireOpenAI, core.WireAnthropic, false, 0)
+	a := translate.NewStream(core.WireAnthropic, core.WireOpenAI, false, 0, nil)
+	o := translate.NewStream(core.WireOpenAI, core.WireAnthropic, false, 0, nil)
 	dst := a.Append(make([]byte, 0, 4096), &start)
 	dst = o.Append(dst, &chunk)
 	if allocs := testing.AllocsPerRun(100, func() { dst = o.Append(a.Append(dst[:0], &delta), &chunk) }); allocs != 0 {
