@@ -97,8 +97,10 @@ func stopReason(finish []byte, refused, called bool) string {
 			return "refusal"
 		case called:
 			return "tool_use"
+		case string(finish) == "stop":
+			return "end_turn"
 		}
-		return "end_turn"
+		return "" // calls that nobody sees
 	case "length":
 		return "max_tokens"
 	case "content_filter":

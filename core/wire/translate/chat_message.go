@@ -196,7 +196,7 @@ func (c *chatWriter) assistantBlocks(content []byte, path string) {
 			}
 			t.thoughts = append(t.thoughts, at)
 		case "redacted_thinking":
-			c.d.drop("redacted_thinking", at)
+			c.d.drop("redacted_thinking", at+".type=redacted_thinking")
 		default:
 			c.d.block(at + ".type=" + label([]byte(typ)))
 		}
@@ -237,14 +237,14 @@ func (c *chatWriter) endAssistant() {
 	c.assistant = assistantTurn{}
 	if len(t.calls) == 0 || c.d.target.Profile.EchoReasoning == "" {
 		for _, at := range t.thoughts {
-			c.d.drop("thinking", at)
+			c.d.drop("thinking", at+".type=thinking")
 		}
 	}
 	if len(t.texts) == 0 && len(t.calls) == 0 {
 		return // nothing but thinking
 	}
 	if t.behind != "" {
-		c.d.change("text", t.behind, "moved before the tool calls")
+		c.d.change("text", t.behind+".type=text", "moved before the tool calls")
 	}
 	b := openMessage(c.out, "assistant")
 	switch {
@@ -328,7 +328,7 @@ func (c *chatWriter) result(block []byte, at string) (moved []part) {
 				}
 				c.attached++
 				say(fmt.Sprintf("[%s %d: see the next user message]", typ, c.attached))
-				d.change(typ, at, "moved into the next user message")
+				d.change(typ, at+".type="+typ, "moved into the next user message")
 				moved = append(moved, p)
 			}
 		})

@@ -99,10 +99,10 @@ func (d *draft) document(block []byte, at string) []part {
 		}
 		return []part{{object: d.file(s, title, at)}}
 	case typ == "text" && walk.IsString(s["data"]):
-		d.change("document", at, "carried as text")
+		d.change("document", at+".type=document", "carried as text")
 		return []part{headed(title, context, "", walk.Bytes(s["data"]))}
 	case typ == "content" && s["content"] != nil:
-		d.change("document", at, "carried as text")
+		d.change("document", at+".type=document", "carried as text")
 		return append([]part{headed(title, context, "", nil)}, d.contentParts(s["content"], at+".source.content")...)
 	default:
 		d.block(at + ".source.type=" + label([]byte(typ)))
@@ -115,7 +115,7 @@ func (d *draft) file(source fields, title, at string) []byte {
 	name := title
 	if name == "" {
 		name = "document"
-		d.change("document", at, "named document.pdf")
+		d.change("document", at+".type=document", "named document.pdf")
 	}
 	if !strings.HasSuffix(strings.ToLower(name), ".pdf") {
 		name += ".pdf"
@@ -165,7 +165,7 @@ func (d *draft) searchResult(block []byte, at string) []part {
 	f := d.read(block, at+".", documentField)
 	d.cited(f, at)
 	source := string(d.word(f, "source", at+"."))
-	d.change("search_result", at, "carried as text")
+	d.change("search_result", at+".type=search_result", "carried as text")
 	head := headed(string(d.word(f, "title", at+".")), "", source, nil)
 	return append([]part{head}, d.contentParts(f["content"], at+".content")...)
 }

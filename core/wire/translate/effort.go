@@ -3,6 +3,7 @@ package translate
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/wire/quote"
@@ -44,15 +45,22 @@ const beyondBudgets = "xhigh"
 
 // thinks is what a Messages request says about thinking.
 type thinks struct {
-	asked string // the effort, "" for the target's own
-	from  string // the field that says so, "" when none does
+	asked string   // the effort, "" for the target's own
+	from  []string // the fields that say so
+}
+
+// drop tells that none of it is carried.
+func (t thinks) drop(d *draft) {
+	for _, name := range t.from {
+		d.drop(name, name)
+	}
 }
 
 // thinking reads how much a Messages request wants its model to think.
 func (d *draft) thinking(thinking, effort []byte) thinks {
 	t := thinks{}
 	if thinking != nil {
-		t.from = "thinking"
+		t.from = []string{"thinking"}
 		of := only("type", "budget_tokens", "display")
 		f := d.read(thinking, "thinking.", of)
 		switch typ := string(walk.Bytes(f["type"])); typ {
@@ -79,7 +87,7 @@ func (d *draft) thinking(thinking, effort []byte) thinks {
 		d.drop("output_config.effort", "output_config.effort")
 		return t
 	}
-	return thinks{asked: string(walk.Bytes(effort)), from: "output_config.effort"}
+	return thinks{asked: string(walk.Bytes(effort)), from: append(t.from, "output_config.effort")}
 }
 
 func (d *draft) budget(v []byte) string {
@@ -107,11 +115,11 @@ func (d *draft) reasoningEffort(t thinks, tools bool) (said string) {
 		if t.asked != "none" {
 			d.warn("reasoning_effort set to none: the target takes tools only so")
 		}
-		if t.from != "" && t.asked != "none" {
-			d.drop(t.from, t.from)
+		if t.asked != "none" {
+			t.drop(d)
 		}
 		said = "none"
-	} else if t.from != "" {
+	} else if len(t.from) > 0 {
 		said = d.effort(t, taken)
 	}
 	if said != "" {
@@ -121,14 +129,15 @@ func (d *draft) reasoningEffort(t thinks, tools bool) (said string) {
 }
 
 func (d *draft) effort(t thinks, taken []string) (said string) {
+	from := strings.Join(t.from, " and ")
 	switch {
 	case len(taken) == 0 || d.refuses("reasoning_effort") || !d.target.Capabilities.Thinking:
-		d.drop(t.from, t.from)
+		t.drop(d)
 	case t.asked == "":
-		d.warn("%s left to the target's usual effort", t.from)
+		d.warn("%s left to the target's usual effort", from)
 	default:
 		said = nearest(t.asked, taken)
-		d.warn("%s carried as reasoning_effort %s", t.from, said)
+		d.warn("%s carried as reasoning_effort %s", from, said)
 	}
 	return said
 }

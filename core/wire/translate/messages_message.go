@@ -45,7 +45,7 @@ func (d *draft) messages(messages []byte) *messagesWriter {
 	}
 	m.inLoop = len(m.results) > 0
 	m.endTurn("")
-	if len(m.out) == 1 {
+	if len(m.out) == 1 && len(d.blockers) == 0 {
 		d.block("messages") // all of them are empty
 	}
 	return m
