@@ -25,7 +25,7 @@ type blocks struct {
 // block is one content block.
 type block struct {
 	text bool
-	// waiting is what came and was not sent: of a text escaped, of a call plain.
+	// waiting is what came and was not sent, escaped as it came.
 	waiting      []byte
 	open, closed bool
 
@@ -33,7 +33,7 @@ type block struct {
 	number   int64
 	own      string // its id in the source
 	id, name string
-	// arguments is all that came of them.
+	// arguments is all that came of them, to be checked.
 	arguments []byte
 	end       closing
 }
@@ -78,13 +78,14 @@ func (b *blocks) call(dst, call, function []byte) ([]byte, *core.Error) {
 	if c.closed && !emptyArguments(c.arguments[from:]) {
 		return dst, unfit("choices[0].delta.tool_calls.index") // it went on after its end
 	}
-	if c.open && !c.closed {
-		if len(piece) > 2 {
-			dst = b.argumentDelta(dst, piece)
-		}
-		return dst, nil
+	switch piece = piece[1 : len(piece)-1]; {
+	case !c.open:
+		c.waiting = append(c.waiting, piece...)
+		return b.advance(dst), nil
+	case !c.closed && len(piece) > 0:
+		return b.argumentDelta(dst, piece), nil
 	}
-	return b.advance(dst), nil
+	return dst, nil
 }
 
 // find returns the call that a piece belongs to, nil for a new one. Servers
@@ -166,8 +167,9 @@ func (b *blocks) openBlock(dst []byte, live *block) []byte {
 	dst = quote.Append(append(dst, `,"content_block":{"type":"tool_use","id":`...), live.id)
 	dst = quote.Append(append(dst, `,"name":`...), live.name)
 	dst = append(dst, `,"input":{}}}`+"\n\n"...)
-	if !emptyArguments(live.arguments) {
-		dst = b.argumentDelta(dst, quote.Append(nil, live.arguments))
+	if len(live.waiting) > 0 {
+		dst = b.argumentDelta(dst, live.waiting)
+		live.waiting = nil
 	}
 	return dst
 }
@@ -189,11 +191,11 @@ func (b *blocks) textDelta(dst, escaped []byte) []byte {
 	return append(append(dst, escaped...), "\"}}\n\n"...)
 }
 
-func (b *blocks) argumentDelta(dst, literal []byte) []byte {
+func (b *blocks) argumentDelta(dst, escaped []byte) []byte {
 	dst = append(dst, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":"...)
 	dst = strconv.AppendInt(dst, int64(b.index), 10)
-	dst = append(dst, `,"delta":{"type":"input_json_delta","partial_json":`...)
-	return append(append(dst, literal...), "}}\n\n"...)
+	dst = append(dst, `,"delta":{"type":"input_json_delta","partial_json":"`...)
+	return append(append(dst, escaped...), "\"}}\n\n"...)
 }
 
 // end closes every block at the answer's proper end. Calls that waited and were

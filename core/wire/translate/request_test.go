@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/spillway-llm/spillway/core"
-	"github.com/spillway-llm/spillway/core/sse"
-	"github.com/spillway-llm/spillway/core/wire"
 	"github.com/spillway-llm/spillway/core/wire/translate"
 	"github.com/spillway-llm/spillway/core/wire/wiretest"
 )
@@ -271,65 +269,3 @@ func TestUnknownDirections(t *testing.T) {
 		t.Errorf("stream: %q, %v", got, s.Err())
 	}
 }
-
-// FuzzRequest holds that whatever a body says, the other vendor gets either
-// nothing or a plain request in its own form.
-func FuzzRequest(f *testing.F) {
-	f.Add([]byte(`{"max_tokens":1,"system":"s","messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{}}]}]}`), true)
-	f.Add([]byte(`{"messages":[{"role":"system","content":"s"},{"role":"user","content":"x"}],"stop":["a"],"user":"u"}`), false)
-	f.Fuzz(func(t *testing.T, doc []byte, fromAnthropic bool) {
-		from, to := core.WireOpenAI, core.WireAnthropic
-		if fromAnthropic {
-			from, to = to, from
-		}
-		var p wire.Peek
-		if format(from).Peek(doc, &p) != nil || p.Responses {
-			return
-		}
-		form, err := translate.Request(from, to, doc, &core.Target{Model: "m", MaxOutput: 100})
-		if err != nil {
-			if core.KindOf(err) != core.KindNotPortable {
-				t.Fatalf("%q: %v", doc, err)
-			}
-			return
-		}
-		var q wire.Peek
-		if err := format(to).Peek(form.Body, &q); err != nil || q.Model != "m" || q.Stream != p.Stream || q.Needs != (core.Needs{}) {
-			t.Fatalf("%q became %q: %+v, %v", doc, form.Body, q, err)
-		}
-	})
-}
-
-// FuzzStream holds that no event breaks a translator, and that what it writes is
-// never whole when the source was not.
-func FuzzStream(f *testing.F) {
-	f.Add("message_start", `{"message":{"id":"msg_1","model":"m"}}`, "message_stop", `{}`, true)
-	f.Add("", `{"id":"1","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}`, "", `[DONE]`, false)
-	f.Fuzz(func(t *testing.T, name1, data1, name2, data2 string, fromAnthropic bool) {
-		from, to := core.WireOpenAI, core.WireAnthropic
-		if fromAnthropic {
-			from, to = to, from
-		}
-		s := translate.NewStream(from, to, true, 0, nil)
-		source, caller := format(from).NewFollower(), format(to).NewFollower()
-		var got []byte
-		for _, e := range [][2]string{{name1, data1}, {name2, data2}} {
-			ev := event(e[0], e[1])
-			if source.Follow(&ev) == wire.MarkError {
-				return
-			}
-			got = s.Append(got, &ev)
-		}
-		if source.Err() == nil {
-			got = s.End(got)
-		}
-		for _, ev := range wiretest.Events(t, string(got)) {
-			caller.Follow(&ev)
-		}
-		if caller.Err() == nil && source.Err() != nil {
-			t.Fatalf("a stream that was cut (%v) became whole: %q", source.Err(), got)
-		}
-	})
-}
-
-func event(name, data string) sse.Event { return sse.Event{Name: []byte(name), Data: []byte(data)} }

@@ -79,10 +79,8 @@ func strictlyOpenAI(schema []byte, root bool) bool {
 			"patternProperties", "unevaluatedProperties", "default":
 			return false
 		case "properties", "$defs", "definitions":
-			for _, p := range members(m.value) {
-				if !strictlyOpenAI(p.value, false) {
-					return false
-				}
+			if slices.ContainsFunc(members(m.value), func(p member) bool { return !strictlyOpenAI(p.value, false) }) {
+				return false
 			}
 		case "items":
 			if !strictlyOpenAI(m.value, false) {
