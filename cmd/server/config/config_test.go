@@ -40,6 +40,7 @@ providers:
   - id: local
     wire: openai
     vendor: ourselves
+    profile: vllm
     nodes: [{url: "http://10.0.0.7:8000"}]
     keys: [{id: k, value: "${EMPTY}"}]
 targets:

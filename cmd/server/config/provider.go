@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"net/url"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/spillway-llm/spillway/core"
 )
 
@@ -20,13 +22,22 @@ func readProviders(v value) []core.Provider {
 
 func readProvider(v value) core.Provider {
 	var p core.Provider
+	var profile core.Profile
 	seen := v.object(fields{
-		"id":     func(v value) { p.ID = v.id() },
-		"wire":   func(v value) { p.Wire = core.Wire(v.oneOf(string(core.WireAnthropic), string(core.WireOpenAI))) },
-		"vendor": func(v value) { p.Vendor = v.id() },
-		"nodes":  func(v value) { p.Nodes = readNodes(v) },
-		"keys":   func(v value) { p.Keys = readKeys(v) },
+		"id":      func(v value) { p.ID = v.id() },
+		"wire":    func(v value) { p.Wire = core.Wire(v.oneOf(string(core.WireAnthropic), string(core.WireOpenAI))) },
+		"vendor":  func(v value) { p.Vendor = v.id() },
+		"nodes":   func(v value) { p.Nodes = readNodes(v) },
+		"keys":    func(v value) { p.Keys = readKeys(v) },
+		"profile": func(v value) { profile = v.profile() },
 	})
+	_, given := seen["profile"]
+	if given {
+		v.in.profiles[p.ID] = profile
+	}
+	if v.node.Kind == yaml.MappingNode && p.Wire != "" {
+		v.checkProfile(&p, given)
+	}
 	v.require(seen, "id", "wire", "nodes", "keys")
 	if p.Vendor == "" {
 		p.Vendor = p.ID
