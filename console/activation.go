@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 )
 
 // reviewView is what is shown before a draft acts.
@@ -62,13 +61,8 @@ func change(r *http.Request, p page) (ch Change, wrong string, err error) {
 	if err != nil {
 		expected = 0 // no revision has this number: the change will be stale
 	}
-	ch = Change{By: p.Session.Operator, Reason: strings.TrimSpace(r.PostForm.Get("reason")), Expected: expected}
-	switch {
-	case ch.Reason == "":
-		wrong = p.T("reason.missing")
-	case len(ch.Reason) > maxReason:
-		wrong = p.T("reason.long", maxReason)
-	}
+	ch = Change{By: p.Session.Operator, Expected: expected}
+	ch.Reason, wrong = reason(r, p)
 	return ch, wrong, nil
 }
 

@@ -143,6 +143,9 @@ func (c *Console) parts(p page, o overview) map[string]templ.Component {
 	}
 	for _, t := range o.Targets {
 		out["state-"+t.Slug] = targetState(p, o, t)
+		out["circuits-"+t.Slug] = circuitTable(p, o, t)
+		out["holds-"+t.Slug] = holdList(p, o, t)
+		out["log-"+t.Slug] = eventLog(p, t.Slug, c.feed.of(t.ID))
 	}
 	for _, v := range c.vendors() {
 		out["vendor-"+slug(v.Name)] = vendorSwitch(p, v)

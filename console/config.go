@@ -9,13 +9,14 @@ import (
 )
 
 // Config is what a console needs. Live, History, Revisions, Drafts, Activator,
-// Operators and Sessions are required.
+// Holds, Operators and Sessions are required.
 type Config struct {
 	Live      Live
 	History   History
 	Revisions Revisions
 	Drafts    Drafts
 	Activator Activator
+	Holds     Holds
 	Operators Operators
 	Sessions  Sessions
 	// Vendors are the simulated vendors; nil when there are none.
@@ -55,6 +56,7 @@ func (c *Config) check() error {
 		{"Revisions", c.Revisions == nil},
 		{"Drafts", c.Drafts == nil},
 		{"Activator", c.Activator == nil},
+		{"Holds", c.Holds == nil},
 		{"Operators", c.Operators == nil},
 		{"Sessions", c.Sessions == nil},
 	} {

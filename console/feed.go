@@ -43,15 +43,19 @@ type feed struct {
 	levels map[string]time.Time
 	seq    int64 // newest event read from the history
 	fresh  []feedItem
+	logs   map[string]*targetLog // by target, "" for all
 }
 
-func newFeed(started time.Time) *feed { return &feed{started: started, levels: map[string]time.Time{}} }
+func newFeed(started time.Time) *feed {
+	return &feed{started: started, levels: map[string]time.Time{}, logs: map[string]*targetLog{}}
+}
 
 // add puts a live event in front and remembers it for the next announcement.
 func (f *feed) add(it feedItem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.put(it)
+	f.log(it)
 	if len(f.fresh) < feedLength {
 		f.fresh = append(f.fresh, it)
 	}
@@ -61,11 +65,14 @@ func (f *feed) put(it feedItem) {
 	if it.Kind == "level" && it.At.After(f.levels[it.Subject]) {
 		f.levels[it.Subject] = it.At
 	}
-	at, _ := slices.BinarySearchFunc(f.items, it.At, func(x feedItem, t time.Time) int { return t.Compare(x.At) })
-	f.items = slices.Insert(f.items, at, it)
-	if len(f.items) > feedLength {
-		f.items = f.items[:feedLength]
-	}
+	f.items = insert(f.items, it, feedLength)
+}
+
+// insert puts an item into its place, newest first, and drops what is too much.
+func insert(items []feedItem, it feedItem, most int) []feedItem {
+	at, _ := slices.BinarySearchFunc(items, it.At, func(x feedItem, t time.Time) int { return t.Compare(x.At) })
+	items = slices.Insert(items, at, it)
+	return items[:min(len(items), most)]
 }
 
 // newest returns the events, newest first.

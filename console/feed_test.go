@@ -26,7 +26,7 @@ func (r *recorded) Decision(context.Context, string) (audit.Detail, error) {
 	return audit.Detail{}, r.err
 }
 
-func (r *recorded) Events(_ context.Context, _, after int64, limit int) (out []audit.Event, err error) {
+func (r *recorded) Events(_ context.Context, _, after int64, limit int, _ ...string) (out []audit.Event, err error) {
 	for _, e := range r.events {
 		if e.Seq > after && len(out) < limit {
 			out = append(out, e)

@@ -37,7 +37,7 @@ func TestPages_Golden(t *testing.T) {
 		draft := b.newDraft()
 		b.post(draft, "file", "routing.rego", "version", "1", "text", "package spillway.routing\n!error\n!warn\n")
 		for name, path := range map[string]string{
-			"overview": "/console/", "decisions": "/console/decisions?outcome=failed&from=2026-11-29T22:04:00",
+			"overview": "/console/", "target": "/console/targets/claude-opus-5-5", "held": "/console/targets/gpt-6-sol", "decisions": "/console/decisions?outcome=failed&from=2026-11-29T22:04:00",
 			"decision": "/console/decisions/01jdwq7f3a9060", "refused": "/console/decisions/01jdwq7f3a9055",
 			"policies": "/console/policies", "revision": "/console/policies/revisions/1", "draft": draft + "?file=routing.rego",
 			"review": draft + "/review", "settings": "/console/settings", "password": "/console/password",

@@ -85,7 +85,7 @@ func pages(b *bench) []string {
 	draft := b.newDraft()
 	b.post(draft, "file", "routing.rego", "version", "1", "text", "!error\n!warn\n")
 	return []string{
-		"/console/", "/console/?state=blocked", "/console/?state=nodata", "/console/decisions", "/console/decisions?outcome=failed&q=x",
+		"/console/", "/console/targets/claude-opus-5-5", "/console/targets/gpt-6-sol", "/console/?state=blocked", "/console/?state=nodata", "/console/decisions", "/console/decisions?outcome=failed&q=x",
 		"/console/decisions/01jdwq7f3a9060", "/console/decisions/01jdwq7f3a9055", "/console/policies",
 		"/console/policies/files/routing.rego", "/console/policies/files/config/routing/data.json", draft, draft + "/review",
 		"/console/policies/revisions/1", "/console/policies/revisions/3", "/console/settings", "/console/help", "/console/password",

@@ -51,10 +51,15 @@ type targetRow struct {
 	ID        string
 	Provider  string
 	Simulated bool
-	State     state
+	Standby   bool
+	// Unpriced reports that nobody said what the target costs.
+	Unpriced bool
+	// Keys are those of the target's provider.
+	Keys  core.ProviderLive
+	State state
 	// Computed is the state without an operator's hold.
 	Computed state
-	Circuits []circuitRow // those that are not simply closed
+	Circuits []circuitRow // of the use cases that it serves
 	// Unusable says why the target has no key or node.
 	Unusable     string
 	CoolingUntil time.Time
@@ -65,12 +70,24 @@ type targetRow struct {
 }
 
 type circuitRow struct {
-	UseCase  string
-	State    state
-	Computed state
-	Cause    string
-	Since    time.Time
-	Until    time.Time
+	UseCase string
+	// State is held where an operator holds the circuit; Effect is what is in
+	// force and Computed what would be without the hold.
+	State, Effect, Computed state
+	Held                    *core.Override // nil: nobody holds it
+	Cause                   string
+	Since                   time.Time
+	Until                   time.Time // of the hold, or of the open time
+	ProbeAt                 time.Time // zero: a call may pass now
+	Budget                  int       // permille
+	BudgetTokens            float64
+}
+
+// notPlain are the circuits that a card has something to say about.
+func (t *targetRow) notPlain() []circuitRow {
+	return slices.DeleteFunc(slices.Clone(t.Circuits), func(c circuitRow) bool {
+		return c.State == stateServing && c.Computed == stateServing
+	})
 }
 
 // instead is who answers the requests that would have gone to a target.
@@ -114,7 +131,10 @@ func (c *Console) look() overview {
 func (c *Console) targetRow(snap *core.Snapshot, rev *core.Revision, i int, now time.Time) targetRow {
 	t, l := &snap.Catalog.Targets[i], &snap.Targets[i]
 	p := snap.Catalog.Provider(t)
-	row := targetRow{ID: t.ID, Provider: p.ID, Simulated: p.Simulated, Live: l, Budget: 1000}
+	row := targetRow{
+		ID: t.ID, Provider: p.ID, Simulated: p.Simulated, Standby: t.Standby(), Unpriced: !t.Price.Known(), Keys: keysOf(snap, t),
+		Live: l, Budget: 1000,
+	}
 	if l.CoolingDown {
 		row.CoolingUntil = l.CooldownUntil
 	}
@@ -129,18 +149,34 @@ func (c *Console) targetRow(snap *core.Snapshot, rev *core.Revision, i int, now 
 		if circ.BudgetPermille <= row.Budget {
 			row.Budget, row.BudgetTokens = circ.BudgetPermille, circ.BudgetTokens
 		}
-		if circ.State != circuit.Closed || circ.Computed != circuit.Closed {
-			row.Circuits = append(row.Circuits, circuitRow{
-				UseCase: snap.UseCases[u], State: circuitState(circ), Computed: computedState(circ.Computed),
-				Cause: circ.Cause, Since: circ.Since, Until: circ.Until,
-			})
-		}
+		row.Circuits = append(row.Circuits, newCircuitRow(snap.UseCases[u], circ))
 	}
 	row.State, row.Computed = worst(&row)
 	if row.State != stateServing && row.State != stateQuiet && row.State != stateProbing {
 		row.Instead = c.insteadOf(t, rev, now)
 	}
 	return row
+}
+
+func newCircuitRow(useCase string, c *core.CircuitLive) circuitRow {
+	row := circuitRow{
+		UseCase: useCase, State: circuitState(c), Effect: computedState(c.State), Computed: computedState(c.Computed), Held: c.Held,
+		Cause: c.Cause, Since: c.Since, Until: c.Until, ProbeAt: c.Until, Budget: c.BudgetPermille, BudgetTokens: c.BudgetTokens,
+	}
+	if c.Held != nil {
+		row.Since, row.Until = c.Held.At, c.Held.Until
+	}
+	return row
+}
+
+// keysOf are the keys of a target's provider, none in a picture without them.
+func keysOf(snap *core.Snapshot, t *core.Target) core.ProviderLive {
+	for i := range snap.Providers {
+		if snap.Catalog.Providers[i].ID == t.Provider {
+			return snap.Providers[i]
+		}
+	}
+	return core.ProviderLive{}
 }
 
 // served reports whether a use case uses a target. A revision that was replaced
@@ -161,9 +197,9 @@ func computedState(s circuit.State) state {
 	}
 }
 
-// circuitState is the effective state; one that differs from the computed one is held.
+// circuitState is the effective state, or that somebody holds the circuit.
 func circuitState(c *core.CircuitLive) state {
-	if c.State != c.Computed {
+	if c.Held != nil || c.State != c.Computed {
 		return stateHeld
 	}
 	return computedState(c.State)
@@ -215,11 +251,7 @@ func (c *Console) insteadOf(t *core.Target, rev *core.Revision, now time.Time) i
 	if target, permille := c.traffic.instead(t.ID, now); target != "" {
 		return instead{Target: target, Permille: permille}
 	}
-	f := core.Facts{
-		UseCase: core.DefaultUseCase, Task: core.TaskSimple, Priority: core.DefaultPriority,
-		Audience: core.AudiencePaid, Quality: core.QualityBalanced, LatencyBudgetMS: core.DefaultLatencyBudgetMS,
-		InputTokens: 1000, Model: t.Model, Target: t.ID, Language: "en",
-	}
+	f := plainRequest(t)
 	if _, ok := rev.Tables.UseCaseIndex(f.UseCase); !ok && len(rev.Tables.UseCases) > 0 {
 		f.UseCase = rev.Tables.UseCases[0].ID
 	}
@@ -231,6 +263,15 @@ func (c *Console) insteadOf(t *core.Target, rev *core.Revision, now time.Time) i
 		return instead{}
 	}
 	return instead{Target: plan.Steps[0].Target}
+}
+
+// plainRequest names a target and asks for nothing special.
+func plainRequest(t *core.Target) core.Facts {
+	return core.Facts{
+		UseCase: core.DefaultUseCase, Task: core.TaskSimple, Priority: core.DefaultPriority,
+		Audience: core.AudiencePaid, Quality: core.QualityBalanced, LatencyBudgetMS: core.DefaultLatencyBudgetMS,
+		InputTokens: 1000, Model: t.Model, Target: t.ID, Language: "en",
+	}
 }
 
 // only keeps the targets of one state; "" keeps all.

@@ -198,3 +198,11 @@ func (c *Console) curl() string {
   -d '{"model":"claude-opus-5-5","max_tokens":200,
        "messages":[{"role":"user","content":"Hello"}]}'`, first(c.cfg.GatewayURL, "http://127.0.0.1:8080"), key)
 }
+
+// pool says how many keys are left, and when that asks for somebody to look.
+func (p page) pool(l core.ProviderLive) string {
+	if l.FewKeys() {
+		return p.T("pool.few", l.UsableKeys, l.Keys)
+	}
+	return p.T("pool.some", l.UsableKeys, l.Keys)
+}

@@ -35,7 +35,7 @@ func TestOverview_Cards(t *testing.T) {
 		{"claude-opus-5-5", "→ gpt-6-sol would serve Success 12.1% p95 30.00 s First content 380 ms Requests/min 31 Retry budget 8.2% (41 tokens)"},
 		{"claude-sonnet-5", "Cooling down (429) All keys wait after a 429. 17 s left"},
 		{"claude-haiku-5-5", "Probing (half-open) batch Probing (half-open) · first content late · for 2 s"},
-		{"gpt-6-sol", "Held by operator computed: serving assistant Held by operator"},
+		{"gpt-6-sol", "Held by operator computed: serving assistant held open by aki · computed: serving · for 4m00s 11m00s left"},
 		{"gpt-6-luna", "No traffic (closed) Success – p95 – First content – Requests/min 0"},
 	} {
 		got := card(t, a, tc.target)
@@ -214,4 +214,29 @@ func TestSettings_Reload(t *testing.T) {
 	fixed := newBench(t, func(c *console.Config) { c.Reloader = nil })
 	fixed.get("/console/settings").lacks(`id="reload"`)
 	fixed.post("/console/settings/reload").status(http.StatusNotFound)
+}
+
+// TestOverview_Unpriced holds that a target whose cost nobody knows is told from
+// one that is cheap.
+func TestOverview_Unpriced(t *testing.T) {
+	t.Parallel()
+	a := newBench(t).get("/console/")
+	card(t, a, "gpt-6-luna").has("no price: cost unknown")
+	card(t, a, "gpt-6-sol").lacks("no price")
+}
+
+// TestOverview_Keys holds that a pool of keys that shrinks shows, and asks for
+// somebody before it is empty.
+func TestOverview_Keys(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	s := storybook.Healthy(b.book.Revision())
+	s.Providers = []core.ProviderLive{{UsableKeys: 3, Keys: 5}, {UsableKeys: 2, Keys: 5}}
+	b.book.Show(s)
+	a := b.get("/console/")
+	card(t, a, "claude-opus-5-5").has("3 of 5 keys usable").lacks("only")
+	card(t, a, "gpt-6-sol").has("only 2 of 5 keys usable: look after them")
+	s.Providers[0].UsableKeys = 5
+	b.book.Show(s)
+	card(t, b.get("/console/"), "claude-opus-5-5").lacks("keys usable")
 }

@@ -41,8 +41,9 @@ type History interface {
 	// Decision returns one decision with its neighbours, or [ErrNotFound].
 	Decision(ctx context.Context, id string) (audit.Detail, error)
 	// Events returns the newest events other than decisions with a sequence
-	// number below before (0: no bound) and above after, newest first.
-	Events(ctx context.Context, before, after int64, limit int) ([]audit.Event, error)
+	// number below before (0: no bound) and above after, newest first; with kinds
+	// only those.
+	Events(ctx context.Context, before, after int64, limit int, kinds ...string) ([]audit.Event, error)
 }
 
 // File is one file of a revision: a Rego module, its tests or a data file.
@@ -158,6 +159,16 @@ type ProblemsError struct{ Problems []Problem }
 
 // Error counts the problems without quoting the draft.
 func (e *ProblemsError) Error() string { return "the draft has problems" }
+
+// Holds are the operators' holds on circuits, which end by themselves (R1.8).
+type Holds interface {
+	// Hold puts a hold in force, with its reach, who, why and until when. One
+	// that is not put in force changes nothing: wrap [ErrRefused] to show the text.
+	Hold(ctx context.Context, o core.Override) error
+	// Release ends the holds inside a reach; "" is every target or use case.
+	// Nothing held is no error. by is the operator.
+	Release(ctx context.Context, target, useCase, by string) error
+}
 
 // Fault is what a simulated vendor does wrong.
 type Fault string

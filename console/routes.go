@@ -24,6 +24,10 @@ func (c *Console) routes() http.Handler {
 	signed("GET /console/{$}", c.overviewPage)
 	signed("POST /console/vendors/{name}/fault", c.setFault)
 
+	signed("GET /console/targets/{id}", c.targetPage)
+	signed("POST /console/targets/{id}/hold", c.hold)
+	signed("POST /console/targets/{id}/release", c.release)
+
 	signed("GET /console/decisions", c.decisionList)
 	signed("GET /console/decisions/{id}", c.decisionPage)
 	signed("GET /console/decisions/{id}/raw", c.decisionRaw)

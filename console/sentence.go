@@ -25,7 +25,7 @@ func (p page) sentence(it feedItem) string {
 	case "key.back":
 		return p.T("feed.key.back", it.Subject, it.By)
 	case "override":
-		return p.T("feed.override", first(it.Subject, "*"), first(it.UseCase, p.T("all")), p.Word("hold", it.To), it.By, it.Reason) + p.until(it.Until)
+		return p.override(it)
 	case "policy.activate", "policy.rollback", "policy.poisoned", "policy.default":
 		return p.T("feed."+it.Kind, it.Number, it.By, it.Reason)
 	case "config.loaded":
@@ -45,6 +45,18 @@ func (p page) sentence(it feedItem) string {
 		return p.T("feed.run." + first(it.Cause, "started"))
 	}
 	return it.Kind + " " + short(it.Subject)
+}
+
+// override says who held which circuits, or how that ended.
+func (p page) override(it feedItem) string {
+	target, useCase := first(it.Subject, p.T("hold.every_target")), first(it.UseCase, p.T("hold.every_use_case"))
+	switch {
+	case it.To != circuit.HoldNone.String():
+		return p.T("feed.override", target, useCase, p.Word("hold", it.To), it.By, it.Reason) + p.until(it.Until)
+	case it.By == core.ByTime:
+		return p.T("feed.override.over", target, useCase)
+	}
+	return p.T("feed.override.released", target, useCase, it.By) + p.until(it.Until)
 }
 
 // gap says how much of the audit is missing, and admits it when nobody knows.
@@ -89,6 +101,9 @@ func (it feedItem) icon() state {
 		}
 		return stateBlocked
 	case "override":
+		if it.To == circuit.HoldNone.String() {
+			return stateQuiet
+		}
 		return stateHeld
 	case "key.out", "gap", "config.refused", "policy.poisoned", "fault.set":
 		return stateUnusable

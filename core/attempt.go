@@ -19,6 +19,9 @@ type Request struct {
 	Tags          string
 	// Affinity is the conversation's key (R2.4), 0 for none.
 	Affinity uint64
+	// Limits bound the requests of KeyID (see [Grants]); the zero value bounds
+	// nothing. What the key has used of them is kept under its name.
+	Limits CallerLimits
 	// RetryOf is the caller's own retry count, so that retries do not multiply (R4.5).
 	RetryOf int
 	// Decision is filled by [Engine.Run]; the caller owns its memory.

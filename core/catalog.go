@@ -41,7 +41,8 @@ func (s Secret) GoString() string { return "[secret]" }
 // MarshalJSON hides the credential.
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"[secret]"`), nil }
 
-// Key is one credential of a provider.
+// Key is one credential of a provider. Keys with the same id at providers of one
+// quota group stand for one allowance: a 429 cools them down together.
 type Key struct {
 	ID     string `json:"id"`
 	Secret Secret `json:"-"`
@@ -83,6 +84,13 @@ type Target struct {
 	Profile       Profile           `json:"profile,omitzero"`
 	Price         price.Table       `json:"price"` // zero: unknown, which is not free (R13.2)
 	Labels        map[string]string `json:"labels,omitempty"`
+}
+
+// Standby reports that the target is labelled as a reserve: "standby" is "yes" or
+// "true". It serves when no other target can, and its circuit is slower (R1.7).
+func (t *Target) Standby() bool {
+	s := t.Labels["standby"]
+	return s == "yes" || s == "true"
 }
 
 // Catalog is the static configuration that decisions depend on. It is immutable

@@ -22,7 +22,10 @@ func bare() map[string][]string {
 
 // timeless reports the packages that get their time from a Clock or as an argument.
 func timeless(s source) bool {
-	rooms := []string{"core", "core/circuit", "core/retry", "core/limit", "core/health", "core/price", "core/access"}
+	rooms := []string{
+		"core", "core/circuit", "core/retry", "core/limit", "core/health", "core/price", "core/access",
+		"core/exchange", "core/stream", "core/transport",
+	}
 	return !s.test && s.path != clockFile && slices.Contains(rooms, s.dir)
 }
 

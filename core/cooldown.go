@@ -71,22 +71,29 @@ func (c *cooldowns) all() map[cooldownKey]time.Duration {
 	return m
 }
 
-// keyFor chooses the first key of a target's provider that is in service and
-// not cooling down. Without one it says why and how long that lasts.
-func (e *Engine) keyFor(w *world, target int, now time.Duration) (i int, why Kind, wait time.Duration) {
+// keyFor chooses a key of a target's provider that is in service and not cooling
+// down. The draw decides which: equal draws stay with their key while it can be
+// used, and spread evenly over the others when it can't. Without a key it says
+// why and how long that lasts.
+func (e *Engine) keyFor(w *world, target int, draw uint64, now time.Duration) (key int, why Kind, wait time.Duration) {
 	t := &w.rev.Catalog.Targets[target]
-	why = KindAuthProvider
+	key, why = -1, KindAuthProvider
+	most := uint64(0)
 	for i, k := range w.providers[w.owner[target]].keys {
 		if !k.usable() {
 			continue
 		}
 		left := e.cooldowns.left(cooldownKey{t.QuotaGroup, k.id}, now)
-		if left == 0 {
-			return i, KindNone, 0
+		// Rendezvous hashing: a key's coming and going moves nobody else's conversations.
+		if rank := mix(draw ^ uint64(i)<<32); left == 0 && (key < 0 || rank > most) {
+			key, most = i, rank
 		}
 		if why != KindCoolingDown || left < wait {
 			why, wait = KindCoolingDown, left
 		}
 	}
-	return -1, why, wait
+	if key >= 0 {
+		return key, KindNone, 0
+	}
+	return key, why, wait
 }

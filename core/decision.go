@@ -39,6 +39,9 @@ type Decision struct {
 	Model string
 	// Outcome is KindNone when the caller got a whole answer.
 	Outcome Kind
+	// Limit names the one of Spillway's own limits that ended the request, by scope
+	// and rule; "" for none.
+	Limit string
 	// Status is the HTTP status that the caller got, 0 when embedded.
 	Status    int
 	Situation Situation
@@ -100,6 +103,23 @@ type Skip struct {
 // Reset empties the decision for the next request and keeps its memory.
 func (d *Decision) Reset() {
 	*d = Decision{Attempts: d.Attempts[:0], Skips: d.Skips[:0], Warnings: d.Warnings[:0]}
+}
+
+// tally sums usage and cost of the attempts.
+func (d *Decision) tally() {
+	d.CostKnown, d.Cost, d.Usage = len(d.Attempts) > 0, 0, price.Usage{}
+	for i := range d.Attempts {
+		at := &d.Attempts[i]
+		if at.Kind == KindNone {
+			d.Usage = at.Usage
+		}
+		if at.CostKnown {
+			d.Cost += at.Cost
+		} else if at.Kind == KindNone || at.FirstContent > 0 {
+			// A refusal costs nothing; what produced content and gave no usage does.
+			d.CostKnown = false
+		}
+	}
 }
 
 // Fallback reports whether an attempt failed before the one that answered.

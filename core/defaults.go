@@ -18,12 +18,16 @@ func DefaultTables(c *Catalog) *Tables {
 		circuits, budgets := make([]circuit.Settings, len(c.Targets)), make([]retry.BudgetSettings, len(c.Targets))
 		for i := range c.Targets {
 			circuits[i], budgets[i] = cs, bs
+			if c.Targets[i].Standby() {
+				circuits[i] = standbyCircuit(cs)
+			}
 		}
 		t.Circuits, t.Budgets = append(t.Circuits, circuits), append(t.Budgets, budgets)
 		t.Reactions = append(t.Reactions, defaultReactions(id))
 		t.Tiers = append(t.Tiers, defaultTiers(id))
 		t.Disclosures = append(t.Disclosures, defaultDisclosures())
 	}
+	t.defaultLimits(c)
 	return t
 }
 
@@ -38,6 +42,13 @@ func defaultCircuit(useCase string) circuit.Settings {
 	case "admin":
 		s.FailureThreshold, s.OpenForMS = 10, 60_000
 	}
+	return s
+}
+
+// standbyCircuit is slower to give up than the use case's own, because nothing
+// but the outage path is left after it (R1.7).
+func standbyCircuit(s circuit.Settings) circuit.Settings {
+	s.FailureThreshold, s.WindowMS, s.MinCalls, s.OpenForMS = 10, 60_000, 20, 60_000
 	return s
 }
 

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/spillway-llm/spillway/core/circuit"
 )
 
 // Config is what an engine needs. Only Revision is required.
@@ -37,10 +35,13 @@ type Engine struct {
 	refresher refresher
 	cooldowns cooldowns
 	affinity  affinity
+	accounts  accounts
 
+	holding  sync.Mutex // keeps records of holds in the order of the holds; taken before mu
+	heldAt   time.Time  // of the newest; guarded by holding
 	mu       sync.Mutex // guards what follows; never held while a request waits
 	live     registry
-	holds    map[holdKey]Override
+	holds    holds
 	stop     context.CancelFunc
 	stopped  chan struct{}
 	requests atomic.Uint64
@@ -67,8 +68,9 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		clock: cfg.Clock, recorder: cfg.Recorder, random: Random{Seed: cfg.Seed},
-		ids: idSource{random: Random{Seed: cfg.Seed}}, live: newRegistry(), holds: map[holdKey]Override{},
+		ids: idSource{random: Random{Seed: cfg.Seed}},
 	}
+	e.live = newRegistry(&e.accounts)
 	e.watch.clock = cfg.Clock
 	e.flights.New = func() any { return new(flight) }
 	if err := e.Activate(cfg.Revision); err != nil {
@@ -85,7 +87,9 @@ func (e *Engine) Activate(rev *Revision) error {
 		return fmt.Errorf("activate revision: %w", err)
 	}
 	e.mu.Lock()
-	w := e.live.world(rev, e.clock.Mono(), e.openJitter())
+	now := e.clock.Mono()
+	w := e.live.world(rev, now, e.openJitter())
+	e.applyHolds(now) // also to circuits that are new
 	e.mu.Unlock()
 	e.refresher.mu.Lock()
 	defer e.refresher.mu.Unlock()
@@ -101,8 +105,13 @@ func (e *Engine) openJitter() func() float64 {
 // Revision returns the acting revision.
 func (e *Engine) Revision() *Revision { return e.snap.Load().world.rev }
 
-// Snapshot returns the newest picture of the live state.
-func (e *Engine) Snapshot() *Snapshot { return e.snap.Load() }
+// Snapshot returns the picture of the live state, taken anew if time or an event
+// has made the last one wrong: what is shown is what routing does, also without
+// background work.
+func (e *Engine) Snapshot() *Snapshot {
+	e.refreshIfDue(e.clock.Mono())
+	return e.snap.Load()
+}
 
 // Plan answers what would be done, without doing it (R2.6).
 func (e *Engine) Plan(f *Facts) *Plan {
@@ -123,12 +132,13 @@ func (e *Engine) Disclosure(f *Facts, s Situation) Disclosure {
 }
 
 // Tick does the work that time alone causes: it half-opens circuits, ends
-// cooldowns and holds, refreshes the snapshot and samples budgets. With
-// [Engine.Start] it is not needed (R16.1).
+// cooldowns and holds, refreshes the snapshot and samples budgets and spending.
+// With [Engine.Start] it is not needed (R16.1).
 func (e *Engine) Tick() {
 	now := e.clock.Mono()
 	e.refresh(now)
 	e.sampleBudgets(now)
+	e.sampleSpends(now, spendEvery)
 }
 
 // tickEvery is how often the live figures are looked at when nothing else
@@ -153,7 +163,8 @@ func (e *Engine) Start() {
 	})
 }
 
-// Close ends the background work and waits for it. Requests may still run.
+// Close ends the background work and waits for it, and records what was spent
+// since the last sample. Requests may still run.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	stop, stopped := e.stop, e.stopped
@@ -163,43 +174,6 @@ func (e *Engine) Close() {
 		stop()
 		<-stopped
 	}
+	e.sampleSpends(e.clock.Mono(), 0)
 	e.watch.close()
-}
-
-// holdKey names a held circuit; an empty use case holds all of a target's.
-type holdKey struct{ target, useCase string }
-
-// Hold puts an operator's hold on a target's circuit, or on all of them without
-// a use case; HoldNone takes it back (R1.8). Until must lie ahead unless the
-// hold is taken back.
-func (e *Engine) Hold(o Override) error {
-	wall, now := e.clock.Wall(), e.clock.Mono()
-	if o.Reason == "" && o.Hold != circuit.HoldNone {
-		return errors.New("hold circuit: a reason is required")
-	}
-	if o.Hold != circuit.HoldNone && !o.Until.After(wall) {
-		return errors.New("hold circuit: the expiry must lie ahead")
-	}
-	n := 0
-	w := e.snap.Load().world
-	for u := range w.cells {
-		for t := range w.cells[u] {
-			c := w.cells[u][t]
-			if c.target != o.Target || (o.UseCase != "" && o.UseCase != c.useCase) {
-				continue
-			}
-			c.circuit.SetHold(o.Hold, now, now+o.Until.Sub(wall))
-			n++
-		}
-	}
-	if n == 0 {
-		return fmt.Errorf("hold circuit: no target %q for use case %q", o.Target, o.UseCase)
-	}
-	o.At = wall
-	e.mu.Lock()
-	e.holds[holdKey{o.Target, o.UseCase}] = o
-	e.mu.Unlock()
-	e.recorder.Record(&o)
-	e.changed(now)
-	return nil
 }

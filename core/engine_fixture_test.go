@@ -36,6 +36,8 @@ type tape struct {
 	levels      []core.LevelChange
 	keys        []core.KeyState
 	budgets     []core.BudgetSample
+	spends      []core.SpendSample
+	overrides   []core.Override
 	decisions   int
 }
 
@@ -53,6 +55,10 @@ func (r *tape) Record(ev core.Event) {
 		r.keys = append(r.keys, *e)
 	case *core.BudgetSample:
 		r.budgets = append(r.budgets, *e)
+	case *core.SpendSample:
+		r.spends = append(r.spends, *e)
+	case *core.Override:
+		r.overrides = append(r.overrides, *e)
 	case *core.Decision:
 		r.decisions++
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core/circuit"
+	"github.com/spillway-llm/spillway/core/limit"
 )
 
 // Event is something that happened: one of the types in this file, or a
@@ -59,6 +60,17 @@ type BudgetSample struct {
 	ZeroSeconds float64
 }
 
+// SpendSample is what a caller's key or a use case with a spend cap has spent
+// (R13.1).
+type SpendSample struct {
+	At    time.Time
+	Scope limit.Scope // of a key or of a use case
+	ID    string
+	limit.Spent
+	// DayCapPico and MonthCapPico are the caps in picodollars, 0 for none.
+	DayCapPico, MonthCapPico int64
+}
+
 // LevelChange is a use case's change of level.
 type LevelChange struct {
 	At       time.Time
@@ -73,16 +85,20 @@ type KeyState struct {
 	Key      string
 	Usable   bool
 	Kind     Kind
-	By       string // "vendor" or the operator
+	By       string // "vendor", "time" or the operator
+	// Left of the provider's Total keys are in service after the change. A pool
+	// that only shrinks decays into an outage: see [ProviderLive.FewKeys].
+	Left, Total int
 }
 
-// Override is an operator's hold on a circuit, or its end (R1.8).
+// Override is an operator's hold on circuits, or its end (R1.8). A release
+// inside a wider hold has an Until as well: that of the wider one.
 type Override struct {
 	At      time.Time
-	Target  string
-	UseCase string // "" for all
+	Target  string // "" for all targets of the use case
+	UseCase string // "" for all use cases of the target
 	Hold    circuit.Hold
-	By      string
+	By      string // the operator, or ByTime
 	Reason  string
 	Until   time.Time
 }
@@ -118,6 +134,7 @@ func (*Decision) event()     {}
 func (*Transition) event()   {}
 func (*Cooldown) event()     {}
 func (*BudgetSample) event() {}
+func (*SpendSample) event()  {}
 func (*LevelChange) event()  {}
 func (*KeyState) event()     {}
 func (*Override) event()     {}
@@ -148,6 +165,7 @@ type State struct {
 	Budgets   []BudgetState
 	Keys      []KeyState
 	Overrides []Override
+	Spends    []SpendState
 }
 
 // CircuitState is an open or half-open circuit to restore.
@@ -168,4 +186,11 @@ type CooldownState struct {
 type BudgetState struct {
 	Target, UseCase string
 	Tokens          float64
+}
+
+// SpendState is what a caller's key or a use case has spent, to restore.
+type SpendState struct {
+	Scope limit.Scope
+	ID    string
+	limit.Spent
 }

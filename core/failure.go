@@ -154,6 +154,9 @@ type Error struct {
 	// NoRetry rules out a repetition on the same target: the vendor said so, or
 	// an error event inside a stream did (R6.5). The next step is still tried.
 	NoRetry bool
+	// Spent reports that Spillway made its own retries, or was refused them by
+	// their budget, so that the caller's layer must not retry on top (R4.5).
+	Spent bool
 	// Tried lists the earlier attempts and skipped steps of an exhausted request (R3.3), in order.
 	Tried []string
 	// Err is the cause, for errors.Is and logs.

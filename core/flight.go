@@ -29,6 +29,16 @@ type flight struct {
 	seen      uint64        // kinds met so far, one bit each
 	used      []bool        // per step
 	committed bool
+	// paid tells that the retry under way took a token, spent that retries were
+	// made or refused by their budget.
+	paid, spent bool
+	// mistake is the caller's own fault, if an attempt found one.
+	mistake *Error
+	// tooLong tells that a target's window was too small for the prompt; window is
+	// its size in tokens.
+	tooLong   bool
+	window    int
+	allowance allowance
 
 	attempt Attempt
 	target  int // of the attempt, and its node
@@ -145,8 +155,9 @@ func (f *flight) firstContent(a *Attempt) {
 	now := f.e.clock.Mono()
 	f.committed = true
 	f.content = max(now, 1)
-	f.d.FirstContent = now - f.start
-	f.d.Attempts[len(f.d.Attempts)-1].FirstContent = now - f.begun
+	// 0 stands for none, also where time stands still.
+	f.d.FirstContent = max(now-f.start, 1)
+	f.d.Attempts[len(f.d.Attempts)-1].FirstContent = max(now-f.begun, 1)
 	f.d.Target, f.d.Situation = a.Target.ID, a.Situation
 	if tr, ok := a.permit.FirstContent(now); ok {
 		f.e.transition(f.w, f.w.cells[f.uc][f.target], tr)
@@ -208,6 +219,7 @@ func (f *flight) settle(err *Error) {
 		changed = e.retire(f.w, target, a, kind, now) || changed
 	}
 	f.note(err, now)
+	f.settleAttempt(err, now)
 	if f.d.Attempts[len(f.d.Attempts)-1].Status != 0 || kind == KindNone {
 		call := health.Call{Begun: f.begun, Answered: true}
 		if f.content != 0 {
@@ -322,9 +334,6 @@ func (f *flight) skipped(target string) bool {
 func (f *flight) backoff(s *Step, r Reaction, err *Error, n int) (time.Duration, bool) {
 	u := f.e.random.Float64(f.seed, PurposeBackoff, len(f.d.Attempts))
 	if err.Kind == KindRateLimited {
-		if key, _, _ := f.e.keyFor(f.w, s.Index, f.e.clock.Mono()); key >= 0 {
-			return 0, true // another key of the provider is free
-		}
 		hint := err.RetryAfter
 		if !err.HintGiven {
 			hint = defaultCooldown

@@ -65,6 +65,7 @@ func (e *Engine) refresh(now time.Duration) {
 // holds refresher.mu.
 func (e *Engine) publish(w *world, now time.Duration) {
 	dirty := e.refresher.dirty.Swap(false)
+	dirty = e.endHolds(now) || dirty
 	e.advance(w, now)
 	e.cooldowns.expire(now)
 	e.returnKeys(w, now)
@@ -133,7 +134,36 @@ func (e *Engine) picture(w *world, now time.Duration) *Snapshot {
 		e.pictureKeys(w, t, l, s, now)
 		e.pictureCircuits(w, t, l, s, now)
 	}
+	for p := range w.providers {
+		s.Providers = append(s.Providers, e.pictureProvider(w, p, now))
+	}
 	return s
+}
+
+// pictureProvider counts the keys that at least one of the provider's targets
+// can use now.
+func (e *Engine) pictureProvider(w *world, p int, now time.Duration) ProviderLive {
+	l := ProviderLive{Keys: len(w.providers[p].keys)}
+	for _, k := range w.providers[p].keys {
+		if k.usable() && e.warm(w, p, k.id, now) {
+			l.UsableKeys++
+		}
+	}
+	return l
+}
+
+// warm reports that a key doesn't cool down for all targets of its provider.
+func (e *Engine) warm(w *world, p int, key string, now time.Duration) bool {
+	if e.cooldowns.running.Load() == 0 {
+		return true
+	}
+	for t, owner := range w.owner {
+		group := w.rev.Catalog.Targets[t].QuotaGroup
+		if owner == p && e.cooldowns.left(cooldownKey{group, key}, now) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // coarse rounds a count up to 0, 1, 2, 5, 10, 20, 50, … so that every new request
@@ -154,7 +184,7 @@ func coarse(n int) int {
 }
 
 func (e *Engine) pictureKeys(w *world, t int, l *Live, s *Snapshot, now time.Duration) {
-	_, why, wait := e.keyFor(w, t, now)
+	_, why, wait := e.keyFor(w, t, 0, now)
 	l.Healthy = true
 	switch why {
 	case KindNone:
@@ -192,12 +222,16 @@ func (e *Engine) pictureCircuits(w *world, t int, l *Live, s *Snapshot, now time
 		if at := c.since.Load(); at != nil {
 			x.Since = *at
 		}
-		if v.Computed == circuit.Open && v.OpenUntil > now {
-			x.Until = s.Time.Add(v.OpenUntil - now)
+		until := v.OpenUntil
+		if v.Hold == circuit.HoldOpen {
+			until = max(until, v.HoldUntil)
+		}
+		if v.State == circuit.Open && until > now {
+			x.Until = s.Time.Add(until - now)
 		}
 		if v.Hold != circuit.HoldNone {
-			l.Overridden = true
-			x.Until = s.Time.Add(v.HoldUntil - now)
+			x.Held = c.held.Load()
+			l.Overridden = l.Overridden || w.rev.Tables.Served[u][t]
 		}
 		if v.NextChange > now {
 			s.until(v.NextChange)
@@ -251,20 +285,25 @@ func (e *Engine) heldLevel(useCase string) (levelHold, bool) {
 	return levelHold{}, false
 }
 
-// level is the level of a use case by its targets now.
+// level is the level of a use case by its targets now. A standby makes the
+// difference between degraded and unhealthy, and no other: it has no traffic to
+// close its circuit with.
 func (s *Snapshot) level(u int) Level {
 	usable, whole, total := 0, 0, 0
 	for t, served := range s.world.rev.Tables.Served[u] {
 		if !served {
 			continue
 		}
-		total++
 		l := &s.Targets[t]
-		if !l.Healthy || l.CoolingDown || l.Circuits[u].State == circuit.Open {
+		able := l.Healthy && !l.CoolingDown && l.Circuits[u].State != circuit.Open
+		if able {
+			usable++
+		}
+		if s.Catalog.Targets[t].Standby() {
 			continue
 		}
-		usable++
-		if l.Circuits[u].State == circuit.Closed {
+		total++
+		if able && l.Circuits[u].State == circuit.Closed {
 			whole++
 		}
 	}
@@ -280,7 +319,7 @@ func (s *Snapshot) level(u int) Level {
 
 // same reports whether two pictures show the same state.
 func same(a, b *Snapshot) bool {
-	return a.ValidUntil == b.ValidUntil && slices.Equal(a.Levels, b.Levels) &&
+	return a.ValidUntil == b.ValidUntil && slices.Equal(a.Levels, b.Levels) && slices.Equal(a.Providers, b.Providers) &&
 		slices.EqualFunc(a.Targets, b.Targets, sameLive)
 }
 
@@ -292,7 +331,7 @@ func sameLive(a, b Live) bool {
 }
 
 func sameCircuit(a, b CircuitLive) bool {
-	return a.State == b.State && a.Computed == b.Computed && a.BudgetPermille == b.BudgetPermille
+	return a.State == b.State && a.Computed == b.Computed && a.BudgetPermille == b.BudgetPermille && a.Held == b.Held
 }
 
 // sampleEvery is how many tokens a budget must have moved to be sampled again,

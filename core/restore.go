@@ -8,7 +8,8 @@ import (
 
 // Restore takes over the state of an earlier process: open circuits stay open
 // (clamped to their longest open time), cooldowns and budgets go on, keys that
-// were out of service stay out, holds that have not expired hold. Names that the
+// were out of service stay out, holds that have not expired hold, what was spent
+// stays spent. Names of targets and use cases that the
 // acting revision does not know are forgotten. Call it before the first request.
 func (e *Engine) Restore(s State) {
 	w, wall, now := e.snap.Load().world, e.clock.Wall(), e.clock.Mono()
@@ -36,12 +37,8 @@ func (e *Engine) Restore(s State) {
 	}
 	e.restoreKeys(w, s.Keys)
 	e.refresher.mu.Unlock()
-	for _, o := range s.Overrides {
-		if o.Hold != circuit.HoldNone && o.Until.After(wall) {
-			// A hold of a target that is gone is gone with it.
-			_ = e.Hold(o)
-		}
-	}
+	e.accounts.restore(s.Spends, now, wall)
+	e.restoreHolds(s.Overrides, wall, now)
 	e.changed(now)
 }
 
@@ -101,12 +98,7 @@ func (e *Engine) State() State {
 			}
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, o := range e.holds {
-		if o.Hold != circuit.HoldNone && o.Until.After(wall) {
-			s.Overrides = append(s.Overrides, o)
-		}
-	}
+	s.Spends = e.accounts.state(wall)
+	s.Overrides = e.heldState(now)
 	return s
 }

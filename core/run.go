@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core/circuit"
-	"github.com/spillway-llm/spillway/core/price"
+	"github.com/spillway-llm/spillway/core/limit"
 )
 
 // Run decides and makes attempts until one succeeds, the caller's own mistake
@@ -30,7 +30,10 @@ func (e *Engine) Run(ctx context.Context, req *Request, a Attempter) error {
 		})
 	}
 	f.decide(snap, uc)
-	err := f.run()
+	err := f.reserve()
+	if err == nil {
+		err = f.run()
+	}
 	if err == nil {
 		e.affinity.set(req.Affinity, f.d.Target, e.clock.Mono())
 		return nil
@@ -40,29 +43,18 @@ func (e *Engine) Run(ctx context.Context, req *Request, a Attempter) error {
 
 // Finish settles and records the decision.
 func (e *Engine) Finish(req *Request) {
-	d := &req.Decision
-	d.CostKnown, d.Cost, d.Usage = len(d.Attempts) > 0, 0, price.Usage{}
-	for i := range d.Attempts {
-		at := &d.Attempts[i]
-		if at.Kind == KindNone {
-			d.Usage = at.Usage
-		}
-		if at.CostKnown {
-			d.Cost += at.Cost
-		} else if at.Kind == KindNone || at.FirstContent > 0 {
-			// A refusal costs nothing; what produced content and gave no usage does.
-			d.CostKnown = false
-		}
-	}
-	e.recorder.Record(d)
+	req.Decision.tally()
+	e.recorder.Record(&req.Decision)
 }
 
 // begin readies a pooled flight.
 func (f *flight) begin(e *Engine, ctx context.Context, snap *Snapshot, req *Request, a Attempter, now time.Duration) {
 	f.e, f.ctx, f.w, f.req, f.try, f.start = e, ctx, snap.world, req, a, now
 	f.seed = e.requests.Add(1)
-	f.committed, f.seen, f.hops, f.step = false, 0, 0, -1
+	f.committed, f.paid, f.spent, f.seen, f.hops, f.step, f.wait = false, false, false, 0, 0, -1, 0
+	f.mistake, f.tooLong, f.window = nil, false, 0
 	f.used = f.used[:0]
+	f.allowance.reset()
 	d := &req.Decision
 	d.Reset()
 	wall := e.clock.Wall()
@@ -75,9 +67,10 @@ func (f *flight) begin(e *Engine, ctx context.Context, snap *Snapshot, req *Requ
 
 // end drops what the flight points to, so that the pool keeps nothing alive.
 func (f *flight) end() {
+	f.giveBack()
 	f.d.Duration = f.elapsed()
 	used := f.used[:0]
-	f.e, f.ctx, f.w, f.req, f.try, f.d, f.plan = nil, nil, nil, nil, nil, nil, nil
+	f.e, f.ctx, f.w, f.req, f.try, f.d, f.plan, f.mistake = nil, nil, nil, nil, nil, nil, nil, nil
 	f.attempt = Attempt{}
 	f.used = used
 }
@@ -96,7 +89,7 @@ func (f *flight) decide(snap *Snapshot, uc int) {
 	f.d.Level = snap.Levels[uc]
 	f.d.Tier = f.w.rev.Tables.Tiers[uc][f.d.Level].Name
 	for range f.plan.Steps {
-		f.used = append(f.used, false)
+		f.used, f.allowance.full = append(f.used, false), append(f.allowance.full, false)
 	}
 }
 
@@ -106,21 +99,30 @@ func (f *flight) run() *Error {
 	next := NextAny
 	for {
 		i := f.choose(next)
+		if i < 0 && f.secondRound() {
+			i = f.choose(next)
+		}
 		if i < 0 {
 			return f.exhausted(last)
 		}
 		f.used[i] = true
-		err, tried := f.runStep(i)
+		err, tried := f.takeStep(i)
 		if err == nil {
 			return nil
 		}
 		if err.Kind == KindCallerGone || f.committed || (!tried && err.Kind == KindTimeoutWhole) {
 			return err
 		}
+		if !tried && err.Kind == KindLimitLocal && f.stays() {
+			return f.exhausted(last)
+		}
 		if !tried {
 			continue // a skipped step is no hop (R1.6)
 		}
 		last = err
+		if f.noteMistake(i, err) {
+			return f.exhausted(last)
+		}
 		r := f.reaction(err.Kind)
 		next = r.Next
 		f.seen |= 1 << err.Kind
@@ -144,7 +146,7 @@ func (f *flight) choose(next Next) int {
 	}
 	first := -1
 	for i := range f.plan.Steps {
-		if f.used[i] {
+		if f.used[i] || f.tooSmall(i) {
 			continue
 		}
 		same := f.w.rev.Catalog.Targets[f.plan.Steps[i].Index].Vendor == vendor
@@ -202,6 +204,10 @@ func (f *flight) runStep(i int) (err *Error, tried bool) {
 	if f.left() < minUseful {
 		return f.timeUp(), false
 	}
+	if f.unpriced(t) {
+		f.allowance.blocker = limit.RulePriceUnknown.String()
+		return f.refused(t.ID, KindLimitLocal, 0, nil)
+	}
 	if err := f.try.Prepare(t); err != nil {
 		e := asError(err, "prepare "+t.ID)
 		f.skip(t.ID, e.Kind, e.detail(), 0)
@@ -210,7 +216,7 @@ func (f *flight) runStep(i int) (err *Error, tried bool) {
 	for n := 0; ; n++ {
 		key, permit, why, wait := f.admit(s.Index)
 		if why != KindNone {
-			if n > 0 { // the retry that was paid for is not sent
+			if f.paid { // the retry that was paid for is not sent
 				f.w.cells[f.uc][s.Index].budget.Return(f.e.clock.Mono())
 			}
 			return f.refused(t.ID, why, wait, err)
@@ -234,7 +240,7 @@ func (f *flight) runStep(i int) (err *Error, tried bool) {
 // the way and for how long. Asking may half-open the circuit.
 func (f *flight) admit(target int) (key int, permit circuit.Permit, why Kind, wait time.Duration) {
 	c, now := f.w.cells[f.uc][target], f.e.clock.Mono()
-	key, why, wait = f.e.keyFor(f.w, target, now)
+	key, why, wait = f.e.keyFor(f.w, target, f.keyDraw(), now)
 	if key < 0 {
 		return key, permit, why, wait
 	}
@@ -246,15 +252,25 @@ func (f *flight) admit(target int) (key int, permit circuit.Permit, why Kind, wa
 	if !ok {
 		return key, permit, KindOpenCircuit, wait
 	}
+	if no := f.enter(target, now); no.Refused() {
+		permit.Done(now, circuit.Neutral, "")
+		return key, permit, KindLimitLocal, no.RetryAfter
+	}
 	return key, permit, KindNone, 0
 }
 
 // refused notes a step that may not be tried now. After attempts at the same
-// step their failure stays the reason.
+// step their failure stays the reason, but its hint is of the past.
 func (f *flight) refused(target string, why Kind, wait time.Duration, earlier *Error) (*Error, bool) {
-	f.skip(target, why, "", wait)
+	detail := ""
+	if why == KindLimitLocal {
+		detail = f.allowance.blocker
+	}
+	f.skip(target, why, detail, wait)
 	if earlier != nil {
-		return earlier, true
+		e := *earlier
+		e.RetryAfter, e.HintGiven = wait, wait > 0
+		return &e, true
 	}
 	return &Error{Op: "step " + target, Kind: why, RetryAfter: wait, HintGiven: wait > 0}, false
 }
@@ -267,24 +283,19 @@ func (f *flight) skip(target string, k Kind, detail string, wait time.Duration) 
 // The retry budget's token is taken before the sleep, so that a crowd of
 // sleeping retries is already paid for (R5.1).
 func (f *flight) again(s *Step, err *Error, n int) (bool, *Error) {
-	r := f.reaction(err.Kind)
-	retries := r.Retries
-	if f.req.RetryOf > 0 {
-		retries = 0 // the caller retries already (R4.5)
-	}
-	if err.NoRetry || n >= retries || len(f.d.Attempts) >= f.plan.Limits.MaxAttempts {
-		return false, nil
-	}
-	wait, ok := f.backoff(s, r, err, n)
-	if !ok || wait+minUseful > f.left() {
+	f.paid = false
+	wait, ok := f.beforeRetry(s, err, n)
+	if !ok || wait+minUseful > f.left() || len(f.d.Attempts) >= f.plan.Limits.MaxAttempts {
 		return false, nil
 	}
 	c := f.w.cells[f.uc][s.Index]
 	now := f.e.clock.Mono()
+	f.spent = true
 	if !c.budget.Take(now) {
 		f.skip(c.target, KindBudgetEmpty, "no retry: the retry budget is empty", 0)
 		return false, nil
 	}
+	f.paid = true
 	f.seen |= 1 << err.Kind
 	f.wait += wait
 	if e := f.e.clock.Sleep(f.ctx, wait); e != nil {
@@ -292,6 +303,22 @@ func (f *flight) again(s *Step, err *Error, n int) (bool, *Error) {
 		return false, f.callerGone(e)
 	}
 	return true, nil
+}
+
+// beforeRetry is the wait before the same target is tried again; false rules
+// that out. What one key's account refused, another key may be given at once.
+func (f *flight) beforeRetry(s *Step, err *Error, n int) (time.Duration, bool) {
+	if f.otherKey(s.Index, err.Kind) {
+		return 0, true
+	}
+	r := f.reaction(err.Kind)
+	if f.req.RetryOf > 0 { // the caller retries already (R4.5)
+		return 0, false
+	}
+	if err.NoRetry || n >= r.Retries {
+		return 0, false
+	}
+	return f.backoff(s, r, err, n)
 }
 
 // timeUp is the end of the request's whole time.
@@ -317,8 +344,15 @@ func (f *flight) fail(err *Error) *Error {
 // failure, with the whole story and the soonest time at which a repetition can help.
 func (f *flight) exhausted(last *Error) *Error {
 	out := &Error{Op: "run request", Kind: KindNoTarget}
-	if last != nil {
+	switch {
+	case f.mistake != nil:
+		*out = *f.mistake
+	case last != nil:
 		*out = *last
+	case f.allowance.no.Refused():
+		out = f.limited(f.allowance.no)
+	default:
+		f.untried(out)
 	}
 	if last == nil || len(f.d.Attempts) > 1 || len(f.d.Skips) > 0 {
 		out.Tried = f.tried()
@@ -326,6 +360,7 @@ func (f *flight) exhausted(last *Error) *Error {
 	if out.Kind.CallerFault() {
 		return out
 	}
+	out.Spent = f.spent || len(f.d.Attempts) > 1
 	if w := f.soonest(); w > 0 && (!out.HintGiven || w < out.RetryAfter) {
 		out.RetryAfter, out.HintGiven = w, true
 	}

@@ -3,21 +3,27 @@ package core
 import "github.com/spillway-llm/spillway/core/circuit"
 
 // SafePlan is the compiled-in plan of last resort: the catalog's order, without
-// what can't serve the request now, a named target first. policyError says why
-// it was needed; it is "" where there is no policy at all.
+// what can't serve the request now, a named target first, and standby targets
+// only when no other is left. policyError says why it was needed; it is "" where
+// there is no policy at all.
 func SafePlan(snap *Snapshot, facts *Facts, policyError string) *Plan {
 	p := &Plan{Revision: snap.Revision, Source: SourceSafe, Limits: DefaultLimits(), PolicyError: policyError}
 	if policyError == "" {
 		p.Source = SourceEvaluated
 	}
 	u := snap.UseCaseIndex(facts.UseCase)
+	spare, left := false, snap.ordinaryLeft(u, facts)
 	for i := range snap.Catalog.Targets {
 		t := &snap.Catalog.Targets[i]
-		able := u >= 0 && snap.served(u, i) && t.Able(facts)
-		if able && (p.Preferred == "" || t.ID == facts.Target) {
-			p.Preferred = t.ID
+		able, reserve := snap.able(u, i, facts), t.Standby() && t.ID != facts.Target
+		if able && (p.Preferred == "" || t.ID == facts.Target || spare && !reserve) {
+			p.Preferred, spare = t.ID, reserve
 		}
-		if why := snap.unable(u, i, able, facts); len(why) > 0 {
+		why := snap.unable(u, i, facts)
+		if reserve && left {
+			why = append(why, "standby")
+		}
+		if len(why) > 0 {
 			p.Excluded = append(p.Excluded, Exclusion{Target: t.ID, Reasons: why})
 			continue
 		}
@@ -42,10 +48,25 @@ func (s *Snapshot) served(u, t int) bool {
 	return s.world == nil || s.world.rev.Tables.Served[u][t]
 }
 
+// able reports whether a target could serve a request if nothing held it.
+func (s *Snapshot) able(u, t int, facts *Facts) bool {
+	return u >= 0 && s.served(u, t) && s.Catalog.Targets[t].Able(facts)
+}
+
+// ordinaryLeft reports whether a target that is no standby can serve now.
+func (s *Snapshot) ordinaryLeft(u int, facts *Facts) bool {
+	for i := range s.Catalog.Targets {
+		if !s.Catalog.Targets[i].Standby() && len(s.unable(u, i, facts)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // unable lists why a target is no candidate in the snapshot.
-func (s *Snapshot) unable(u, t int, able bool, facts *Facts) []string {
+func (s *Snapshot) unable(u, t int, facts *Facts) []string {
 	var why []string
-	if !able {
+	if !s.able(u, t, facts) {
 		why = append(why, "cannot serve the request")
 	}
 	l := &s.Targets[t]

@@ -74,12 +74,27 @@ type Live struct {
 	Overridden bool
 }
 
+// ProviderLive is the state of one provider's keys in a snapshot.
+type ProviderLive struct {
+	// UsableKeys counts the keys that are in service and can be used for at least
+	// one of the provider's targets now, Keys all of them.
+	UsableKeys, Keys int
+}
+
+// FewKeys reports that less than half of the keys are usable: time to look after
+// them, before the pool is empty.
+func (p ProviderLive) FewKeys() bool { return 2*p.UsableKeys < p.Keys }
+
 // CircuitLive is the state of one circuit in a snapshot.
 type CircuitLive struct {
 	State circuit.State
 	// Computed is the state without the operator's hold.
 	Computed circuit.State
-	// Until is when an open circuit lets a probe through, zero otherwise.
+	// Held is the operator's hold in force, with its reach, who put it there, why
+	// and until when; nil without one. It must not be changed.
+	Held *Override
+	// Until is when a circuit that is open in effect lets a probe through, zero
+	// otherwise.
 	Until time.Time
 	// Since is the time of the last change, zero if there was none.
 	Since time.Time
@@ -110,6 +125,8 @@ type Snapshot struct {
 	Levels []Level
 	// Targets has one entry per target of the catalog.
 	Targets []Live
+	// Providers has one entry per provider of the catalog. Policies don't see it.
+	Providers []ProviderLive
 
 	// world is the state that the picture was taken of, so that a request never
 	// mixes one revision's plan with another's settings.

@@ -84,31 +84,6 @@ func TestEngine_AccountFaultRetiresTheKey(t *testing.T) {
 	})
 }
 
-func TestEngine_HoldExpires(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		r := newRig(t)
-		r.Start()
-		if err := r.Hold(core.Override{Target: "a1", Hold: circuit.HoldOpen, By: "op"}); err == nil {
-			t.Error("a hold without reason was accepted")
-		}
-		err := r.Hold(core.Override{Target: "a1", Hold: circuit.HoldOpen, By: "op", Reason: "maintenance", Until: time.Now().Add(time.Minute)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d, _ := r.ask(t.Context(), "assistant", &vendor{}); d.Target != "a2" {
-			t.Errorf("held target: %q answered", d.Target)
-		}
-		if c := r.Snapshot().Targets[0].Circuits[0]; c.State != circuit.Open || c.Computed != circuit.Closed {
-			t.Errorf("effective %v, computed %v", c.State, c.Computed)
-		}
-		time.Sleep(61 * time.Second)
-		if d, _ := r.ask(t.Context(), "assistant", &vendor{}); d.Target != "a1" {
-			t.Errorf("after the hold: %q answered", d.Target)
-		}
-		r.Close()
-	})
-}
-
 func TestEngine_SnapshotMovesOnlyWhenSomethingMoved(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		r := newRig(t)

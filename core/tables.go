@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core/circuit"
+	"github.com/spillway-llm/spillway/core/limit"
 	"github.com/spillway-llm/spillway/core/retry"
 )
 
@@ -151,6 +152,8 @@ type Grants struct {
 	UseCases    []string `json:"use_cases"`
 	MaxPriority int      `json:"max_priority"`
 	Language    string   `json:"language"`
+	// Limits bound the key's requests; they come from the limits policy.
+	Limits CallerLimits `json:"limits"`
 }
 
 // UseCase is a named workload of a revision.
@@ -174,6 +177,11 @@ type Tables struct {
 	// Disclosures is indexed [use case][audience][situation][language], in the
 	// orders of Audiences and Languages.
 	Disclosures [][3][SituationCount][2]Disclosure
+	// TargetLimits is indexed [target], UseCaseLimits [use case], GroupRates by quota
+	// group; what is missing is not limited.
+	TargetLimits  []TargetLimits
+	UseCaseLimits []CallerLimits
+	GroupRates    map[string]limit.RateSettings
 	// Served is indexed [use case][target]: whether the use case uses the target.
 	Served [][]bool
 
@@ -201,7 +209,7 @@ func (t *Tables) Check(c *Catalog) error {
 		}
 		t.Served[i] = served
 	}
-	return nil
+	return t.checkLimits(c)
 }
 
 func servedTargets(u UseCase, c *Catalog) ([]bool, error) {

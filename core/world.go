@@ -18,6 +18,8 @@ type world struct {
 	targets   []*targetState
 	providers []*providerState // by position in the catalog
 	owner     []int            // target → provider
+	gates     []gate           // by target
+	useCases  []*account       // nil without limits
 }
 
 // cell is the state of one target for one use case.
@@ -27,7 +29,11 @@ type cell struct {
 	budget          *retry.Budget
 	sampled         float64 // tokens at the last sample; guarded by the refresher
 	since           atomic.Pointer[time.Time]
+	held            atomic.Pointer[Override] // nil: nobody holds it
 }
+
+// cellKey names a cell across revisions.
+type cellKey struct{ target, useCase string }
 
 // targetState are the figures of one target over all use cases.
 type targetState struct{ window *health.Window }
@@ -41,15 +47,16 @@ type providerState struct {
 // registry keeps live state by name across revisions and catalogs, so that
 // neither an activation nor a reload loses counts.
 type registry struct {
-	cells   map[holdKey]*cell
+	cells   map[cellKey]*cell
 	targets map[string]*targetState
 	nodes   map[string]*health.Rotation
 	keys    map[string]*keyState
+	limits  limiters
 }
 
-func newRegistry() registry {
+func newRegistry(a *accounts) registry {
 	return registry{
-		cells: map[holdKey]*cell{}, targets: map[string]*targetState{},
+		limits: newLimiters(a), cells: map[cellKey]*cell{}, targets: map[string]*targetState{},
 		nodes: map[string]*health.Rotation{}, keys: map[string]*keyState{},
 	}
 }
@@ -65,10 +72,11 @@ func (r *registry) world(rev *Revision, now time.Duration, jitter func() float64
 		w.targets = append(w.targets, r.target(&c.Targets[i]))
 		w.owner = append(w.owner, c.providerIndex[c.Targets[i].Provider])
 	}
+	r.limits.lay(w, now)
 	for u, useCase := range t.UseCases {
 		w.cells[u] = make([]*cell, len(c.Targets))
 		for i := range c.Targets {
-			k := holdKey{c.Targets[i].ID, useCase.ID}
+			k := cellKey{c.Targets[i].ID, useCase.ID}
 			x, ok := r.cells[k]
 			if !ok {
 				x = &cell{
@@ -109,7 +117,7 @@ func priorP95(family string) time.Duration {
 }
 
 // provider keeps the rotation while the nodes stay the same, and a key's state
-// while its secret does: a new secret is a new chance.
+// while its secret does.
 func (r *registry) provider(p *Provider) *providerState {
 	weights := make([]int, len(p.Nodes))
 	sig := p.ID
@@ -123,8 +131,11 @@ func (r *registry) provider(p *Provider) *providerState {
 	s := &providerState{nodes: r.nodes[sig]}
 	for _, k := range p.Keys {
 		id := p.ID + "\x00" + k.ID
-		if old := r.keys[id]; old == nil || old.secret != k.Secret {
+		switch old := r.keys[id]; {
+		case old == nil:
 			r.keys[id] = &keyState{id: k.ID, secret: k.Secret}
+		case old.secret != k.Secret:
+			r.keys[id] = old.replaced(k.Secret)
 		}
 		s.keys = append(s.keys, r.keys[id])
 	}

@@ -5,11 +5,11 @@ package spillway.circuits
 
 # METADATA
 # title: Settings
-# description: The default figures, with those of the use case over them.
+# description: The default figures, with those of the use case over them, and over all those of a standby.
 # entrypoint: true
 # labels:
 #   id: circuits.settings
-settings := object.union(data.config.circuits["default"], overrides)
+settings := object.union(object.union(data.config.circuits["default"], overrides), standby)
 
 # METADATA
 # title: Overrides
@@ -24,3 +24,17 @@ default overrides := {}
 # labels:
 #   id: circuits.overrides
 overrides := data.config.circuits.use_cases[input.use_case]
+
+# METADATA
+# title: Standby
+# description: Most targets are none.
+# labels:
+#   id: circuits.standby.none
+default standby := {}
+
+# METADATA
+# title: Standby
+# description: A target kept in reserve is what is left when all others failed, so its circuit is slower to give up.
+# labels:
+#   id: circuits.standby
+standby := data.config.circuits.standby if data.targets[input.target].labels.standby in {"yes", "true"}

@@ -33,3 +33,23 @@ test_what_all_share if {
 		got.success_threshold == 2
 	}
 }
+
+test_a_standby_is_slower_in_every_use_case if {
+	every word in ["yes", "true"] {
+		every use_case, figure in figures {
+			got := circuits.settings with input as {"use_case": use_case, "target": "spare"}
+				with data.targets as {"spare": {"labels": {"standby": word}}}
+			got.failure_threshold == 10
+			got.window_ms == 60000
+			got.min_calls == 20
+			got.open_for_ms == 60000
+			got.budget == {"capacity": figure[3], "refund": figure[4]}
+		}
+	}
+}
+
+test_other_labels_change_nothing if {
+	got := circuits.settings with input as {"use_case": "assistant", "target": "plain"}
+		with data.targets as {"plain": {"labels": {"standby": "no", "team": "core"}}}
+	got == of("assistant")
+}

@@ -143,6 +143,32 @@ excluded[id] contains "context_too_small" if {
 excluded[id] contains "forced_fallback" if some id, _ in forced_out
 
 # METADATA
+# title: Excluded
+# description: A target in reserve stays there while another is left, unless the request names it.
+# labels:
+#   id: routing.excluded.standby
+excluded[id] contains "standby" if {
+	some id in standby
+	id != input.request.target
+	ordinary_left
+}
+
+# METADATA
+# title: Ordinary left
+# description: A target that is no standby can serve the request now.
+# labels:
+#   id: routing.ordinary_left
+ordinary_left if {
+	out := object.get(held, input.request.use_case, {})
+	passed := forced_out
+	some target in scored
+	id := target[2]
+	not id in standby
+	not out[id]
+	not passed[id]
+}
+
+# METADATA
 # title: Unable
 # description: Targets that the use case does not use, or that lack what the request needs.
 # labels:
@@ -257,11 +283,30 @@ fixed[id] := {
 		some task in config.tasks
 		points := object.get(config.fit, [target.family, task], config.fit_unknown) * config.weights.fit
 	},
-	"success": config.nominal.success_permille * config.weights.success,
+	"success": (config.nominal.success_permille * config.weights.success) - set_back(id),
 	"wait_ms": object.get(config.nominal.p95_ms, target.family, config.nominal.p95_unknown_ms),
 } if {
 	some id, target in data.targets
 }
+
+# METADATA
+# title: Standby
+# description: The targets that are labelled as a reserve for when all others are out.
+# labels:
+#   id: routing.standby
+standby contains id if {
+	some id, target in data.targets
+	target.labels.standby in {"yes", "true"}
+}
+
+# METADATA
+# title: Set back
+# description: How far behind all others a standby is at nominal figures, so that it is not the preferred one.
+# labels:
+#   id: routing.set_back
+set_back(id) := config.standby_set_back if {
+	id in standby
+} else := 0
 
 # METADATA
 # title: Cents

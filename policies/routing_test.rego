@@ -162,6 +162,67 @@ test_equal_scores_keep_the_configured_order if {
 	answer.ranked == ["b", "a"]
 }
 
+# reserved is the answer when opus is a standby, with changes to the request and
+# to live figures.
+reserved(changes, moved) := answer if {
+	answer := routing.plan with input as {"request": object.union(request, changes)}
+		with data.targets as object.union(targets, {"opus": {"labels": {"standby": "yes"}}})
+		with data.live as object.union(live, moved)
+		with data.level as level
+}
+
+out_of_service := {"sonnet": {"circuit": {"assistant": "open"}}, "haiku": {"cooling_down": true}}
+
+test_a_standby_stays_in_reserve if {
+	answer := reserved({}, {})
+	answer.ranked == ["sonnet", "haiku"]
+	answer.excluded == {"opus": {"standby"}}
+	object.keys(answer.scores) == {"sonnet", "haiku"}
+}
+
+test_a_standby_serves_when_no_other_is_left if {
+	answer := reserved({}, out_of_service)
+	answer.ranked == ["opus"]
+	answer.preferred == "sonnet"
+	answer.no_target == ""
+}
+
+test_a_standby_waits_for_the_last_other if {
+	reserved({}, {"sonnet": {"healthy": false}}).ranked == ["haiku"]
+	reserved({}, {"sonnet": {"healthy": false}, "haiku": {"circuit": {"assistant": "half_open"}}}).ranked == ["haiku"]
+}
+
+test_a_standby_serves_what_no_other_can if {
+	reserved({"input_tokens": 17000}, {"sonnet": {"healthy": false}}).ranked == ["opus"]
+	answer := routing.plan with input as {"request": request}
+		with data.targets as object.union(targets, {"opus": {"labels": {"standby": "true"}}})
+		with data.live as live
+		with data.level as level
+		with data.config.use_cases as [{"id": "assistant", "targets": ["opus"]}]
+	answer.ranked == ["opus"]
+	answer.preferred == "opus"
+}
+
+test_a_standby_that_is_out_too_is_no_target if {
+	answer := reserved({}, object.union(out_of_service, {"opus": {"circuit": {"assistant": "open"}}}))
+	answer.ranked == []
+	answer.excluded.opus == {"open_circuit"}
+}
+
+test_a_named_standby_serves if {
+	answer := reserved({"model": "opus", "target": "opus"}, {})
+	answer.ranked == ["opus", "sonnet", "haiku"]
+	answer.preferred == "opus"
+}
+
+test_a_conversation_leaves_the_standby if {
+	reserved({"affinity_target": "opus"}, {}).ranked == ["sonnet", "haiku"]
+}
+
+test_a_drill_reaches_the_standby if {
+	reserved({"drill": true}, {"haiku": {"healthy": false}}).ranked == ["opus"]
+}
+
 test_no_target_says_why if {
 	gone := {"healthy": false}
 	answer := plan({}, {"opus": gone, "sonnet": gone, "haiku": gone})

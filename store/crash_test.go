@@ -58,6 +58,9 @@ func child(path, task string) error {
 	if task == "load" {
 		return underLoad(db, path)
 	}
+	if task == "spend" {
+		return spendUntilKilled(db)
+	}
 	// Signals that are still under way may wake the writer a few times more; at
 	// last it waits for its interval, and an event stays.
 	total := 0

@@ -28,6 +28,7 @@ func (e *encoder) decision(d *core.Decision) {
 	e.textIf("tier", d.Tier)
 	e.attempts(d.Attempts)
 	e.skips(d.Skips)
+	e.textIf("limit", d.Limit)
 	e.textIf("answered_by", d.Target)
 	e.textIf("answer_model", d.Model)
 	e.numberIf("status", int64(d.Status))

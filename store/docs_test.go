@@ -40,13 +40,13 @@ func everything(t *testing.T, db *store.DB) {
 	d.Usage, d.Attempts[1].Usage = usage, usage
 	d.Attempts[0].Code, d.Attempts[0].RetryAfter, d.Attempts[0].Wait, d.Attempts[0].Probe = "c", 1, 1, true
 	d.Skips = []core.Skip{{Step: 1, Target: "t", Kind: core.KindOpenCircuit, Detail: "d", Wait: 1}}
-	d.Warnings = []string{"w"}
+	d.Warnings, d.Limit = []string{"w"}, "key tokens_per_minute"
 	d.Facts.Needs = core.Needs{Tools: true, Images: true, Documents: true, JSONSchema: true, Thinking: true, Prefill: true}
 	d.Facts.Drill, d.Facts.ForceFallback, d.Facts.AffinityTarget = true, true, "t"
 	at := noon()
 	for _, ev := range []core.Event{
 		d, &core.Transition{At: at, Target: "t", To: circuit.Open, Until: at, Revision: "r"}, &core.Cooldown{At: at, Until: at},
-		&core.BudgetSample{At: at}, &core.LevelChange{At: at}, &core.KeyState{At: at}, &core.Override{At: at, Until: at},
+		&core.BudgetSample{At: at}, spendSample(at), &core.LevelChange{At: at}, &core.KeyState{At: at, Left: 1, Total: 2}, &core.Override{At: at, Until: at},
 		&core.PolicyChange{At: at, Previous: "p"}, &core.ConfigChange{At: at, Refused: "r"}, &core.FaultChange{At: at},
 	} {
 		db.Record(ev)

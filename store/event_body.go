@@ -13,6 +13,7 @@ const (
 	kindTransition = "transition"
 	kindCooldown   = "cooldown"
 	kindBudget     = "budget"
+	kindSpend      = "spend"
 	kindLevel      = "level"
 	kindKey        = "key"
 	kindOverride   = "override"
@@ -49,6 +50,8 @@ func (e *encoder) event(ev core.Event) (n note, ok bool) {
 		n = e.cooldown(ev)
 	case *core.BudgetSample:
 		n = e.budget(ev)
+	case *core.SpendSample:
+		n = e.spend(ev)
 	case *core.LevelChange:
 		n = note{kind: kindLevel, id: ev.UseCase, at: ev.At}
 		e.text("use_case", ev.UseCase)
@@ -127,6 +130,23 @@ func (e *encoder) budget(s *core.BudgetSample) note {
 	}}
 }
 
+// spend is kept until its month is over, when nothing in it counts any more.
+func (e *encoder) spend(s *core.SpendSample) note {
+	start := len(e.b) - 1
+	e.text("scope", s.Scope.String())
+	e.text("id", s.ID)
+	e.micros("day_us", s.Day)
+	e.micros("month_us", s.Month)
+	e.numberIf("day_picousd", s.DayPico)
+	e.numberIf("month_picousd", s.MonthPico)
+	e.numberIf("day_cap_picousd", s.DayCapPico)
+	e.numberIf("month_cap_picousd", s.MonthCapPico)
+	return note{kind: kindSpend, id: s.ID, at: s.At, change: &change{
+		kind: stateSpend, subject: s.ID, qualifier: s.Scope.String(), untilUS: micros(s.Month.AddDate(0, 1, 0)),
+		body: e.copyFrom(start),
+	}}
+}
+
 func (e *encoder) keyState(k *core.KeyState) note {
 	start := len(e.b) - 1
 	e.text("provider", k.Provider)
@@ -134,6 +154,8 @@ func (e *encoder) keyState(k *core.KeyState) note {
 	e.flag("usable", k.Usable)
 	e.text("kind", k.Kind.String())
 	e.text("by", k.By)
+	e.numberIf("left", int64(k.Left))
+	e.numberIf("total", int64(k.Total))
 	c := &change{kind: stateKey, subject: k.Provider, qualifier: k.Key}
 	if !k.Usable {
 		c.body = e.stampedFrom(start, k.At)
@@ -150,7 +172,8 @@ func (e *encoder) override(o *core.Override) note {
 	e.text("reason", o.Reason)
 	e.micros("until_us", o.Until)
 	c := &change{kind: stateOverride, subject: o.Target, qualifier: o.UseCase, untilUS: micros(o.Until)}
-	if o.Hold != circuit.HoldNone {
+	// A release inside a wider hold has an end too, and is part of the state.
+	if o.Hold != circuit.HoldNone || !o.Until.IsZero() {
 		c.body = e.stampedFrom(start, o.At)
 	}
 	return note{kind: kindOverride, id: o.Target, at: o.At, change: c}

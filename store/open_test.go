@@ -76,7 +76,7 @@ func TestOpen_Refusals(t *testing.T) {
 				if _, err := shell(t, cfg.Path).Exec("INSERT INTO schema_migrations VALUES (41, 'future', 1)"); err != nil {
 					t.Fatal(err)
 				}
-			}, store.ErrNewer, []string{"version 41", "knows version 4", "spillway.db"},
+			}, store.ErrNewer, []string{"version 41", "this program knows version", "spillway.db"},
 		},
 		"in_use": {func(t *testing.T, cfg store.Config) { open(t, cfg) }, store.ErrInUse, []string{"in use by another process"}},
 		"another_programs": {func(t *testing.T, cfg store.Config) {

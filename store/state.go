@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/circuit"
+	"github.com/spillway-llm/spillway/core/limit"
 )
 
 // The kinds of state rows.
@@ -14,6 +15,7 @@ const (
 	stateCircuit  = "circuit"
 	stateCooldown = "cooldown"
 	stateBudget   = "budget"
+	stateSpend    = "spend"
 	stateKey      = "key"
 	stateOverride = "override"
 )
@@ -30,11 +32,17 @@ type stateBody struct {
 	Hold    string    `json:"hold"`
 	By      string    `json:"by"`
 	Reason  string    `json:"reason"`
+
+	DayUS     int64 `json:"day_us"`
+	MonthUS   int64 `json:"month_us"`
+	DayPico   int64 `json:"day_picousd"`
+	MonthPico int64 `json:"month_picousd"`
 }
 
 // LoadState returns what an earlier process left: circuits that were not
-// closed, cooldowns and holds that still run, budgets, and provider keys out of
-// service. It is as old as the last written event.
+// closed, cooldowns that still run, budgets, what was spent this month, provider
+// keys out of service, and holds, those too whose time ran out meanwhile: nobody
+// recorded their end. It is as old as the last written event.
 func (db *DB) LoadState(ctx context.Context) (core.State, error) {
 	s, err := db.loadState(ctx)
 	if err != nil {
@@ -45,7 +53,7 @@ func (db *DB) LoadState(ctx context.Context) (core.State, error) {
 
 func (db *DB) loadState(ctx context.Context) (s core.State, err error) {
 	rows, err := db.readers.QueryContext(ctx, `SELECT kind, subject, qualifier, body FROM state
-		WHERE until_us = 0 OR until_us > ? ORDER BY kind, subject, qualifier`, db.cfg.Now().UnixMicro())
+		WHERE until_us = 0 OR until_us > ? OR kind = ? ORDER BY kind, subject, qualifier`, db.cfg.Now().UnixMicro(), stateOverride)
 	if err != nil {
 		return s, err
 	}
@@ -75,6 +83,10 @@ func addState(s *core.State, kind, subject, qualifier string, b *stateBody) {
 		s.Cooldowns = append(s.Cooldowns, core.CooldownState{QuotaGroup: subject, Key: qualifier, Until: fromMicros(b.UntilUS)})
 	case stateBudget:
 		s.Budgets = append(s.Budgets, core.BudgetState{Target: subject, UseCase: qualifier, Tokens: b.Tokens})
+	case stateSpend:
+		s.Spends = append(s.Spends, core.SpendState{Scope: scopeOf(qualifier), ID: subject, Spent: limit.Spent{
+			Day: fromMicros(b.DayUS), Month: fromMicros(b.MonthUS), DayPico: b.DayPico, MonthPico: b.MonthPico,
+		}})
 	case stateKey:
 		s.Keys = append(s.Keys, core.KeyState{At: fromMicros(b.AtUS), Provider: subject, Key: qualifier, Kind: b.Kind, By: b.By})
 	case stateOverride:
@@ -83,6 +95,15 @@ func addState(s *core.State, kind, subject, qualifier string, b *stateBody) {
 			By: b.By, Reason: b.Reason, Until: fromMicros(b.UntilUS),
 		})
 	}
+}
+
+func scopeOf(name string) limit.Scope {
+	for _, s := range []limit.Scope{limit.ScopeKey, limit.ScopeUseCase} {
+		if s.String() == name {
+			return s
+		}
+	}
+	return limit.ScopeNone
 }
 
 func holdOf(name string) circuit.Hold {

@@ -99,6 +99,7 @@ func TestViews_History(t *testing.T) {
 	db.Record(decision(snapshot(t, 1), plan(), 1))
 	db.Record(&core.Transition{At: at, Target: "t1", UseCase: "batch", From: circuit.Closed, To: circuit.Open, Cause: "overloaded", Failures: 3, Calls: 3, Until: at.Add(2 * time.Minute), Opens: 1, Effective: circuit.Open})
 	db.Record(&core.BudgetSample{At: at, Target: "t1", UseCase: "batch", Tokens: 12.5, Capacity: 500, ZeroSeconds: 3})
+	db.Record(&core.Override{At: at, UseCase: "batch", Hold: circuit.HoldEmergency, By: "ann", Reason: "vendor page", Until: at.Add(time.Minute)})
 	db.Record(&core.PolicyChange{At: at, Action: "poisoned", Revision: "r2", Previous: "r1", Number: 2, By: "engine", Reason: "deadline"})
 	flush(t, db)
 	s := shell(t, cfg.Path)
@@ -114,7 +115,11 @@ func TestViews_History(t *testing.T) {
 		},
 		"SELECT * FROM v_budget_history": {"target": "t1", "use_case": "batch", "tokens": "12.5", "capacity": "500", "zero_seconds": "3"},
 		"SELECT * FROM v_policy_history": {"action": "poisoned", "number": "2", "revision": "r2", "previous": "r1", "by": "engine", "reason": "deadline"},
-		"SELECT * FROM v_events":         {"kind": "policy", "subject": "r2"},
+		"SELECT * FROM v_override_history": {
+			"at_utc": "2026-11-29 12:00:00.123", "target": "*", "use_case": "batch", "hold": "emergency", "by": "ann",
+			"reason": "vendor page", "until_utc": "2026-11-29 12:01:00.123",
+		},
+		"SELECT * FROM v_events": {"kind": "policy", "subject": "r2"},
 	} {
 		checkRow(t, firstRow(t, s, query), want)
 	}
@@ -128,7 +133,8 @@ func TestViews_Lazy(t *testing.T) {
 	for view, how := range map[string]string{
 		"v_decisions": "SCAN e", "v_attempts": "SCAN e",
 		"v_circuit_history": "USING INDEX events_notable (kind=?)", "v_budget_history": "USING INDEX events_notable (kind=?)",
-		"v_policy_history": "USING INDEX events_notable (kind=?)", "v_gaps": "USING INDEX events_notable (kind=?)",
+		"v_override_history": "USING INDEX events_notable (kind=?)",
+		"v_policy_history":   "USING INDEX events_notable (kind=?)", "v_gaps": "USING INDEX events_notable (kind=?)",
 	} {
 		plan, err := db.Explain(context.Background(), "SELECT * FROM "+view+" LIMIT 5")
 		if err != nil {

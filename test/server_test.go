@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -203,4 +204,16 @@ func eventually(t testing.TB, within time.Duration, what string, cond func() boo
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// running reports whether a goroutine is in one of the packages.
+func running(packages ...string) bool {
+	b := make([]byte, 1<<20)
+	b = b[:runtime.Stack(b, true)]
+	for _, p := range packages {
+		if bytes.Contains(b, []byte(p)) {
+			return true
+		}
+	}
+	return false
 }

@@ -36,8 +36,8 @@ func listenAdmin(data string) (net.Listener, error) {
 	return l, nil
 }
 
-// adminHandler serves a keeper as JSON.
-func adminHandler(k keeper) http.Handler {
+// adminHandler serves a keeper and an engine's tick as JSON.
+func adminHandler(k keeper, e ticker) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) {
 		list, err := k.list(r.Context())
@@ -55,6 +55,7 @@ func adminHandler(k keeper) http.Handler {
 	mux.HandleFunc("DELETE /keys/{id}", func(w http.ResponseWriter, r *http.Request) {
 		adminAnswer(w, struct{}{}, k.disable(r.Context(), r.PathValue("id")))
 	})
+	mux.HandleFunc("POST /tick", func(w http.ResponseWriter, _ *http.Request) { adminAnswer(w, tickOnce(e), nil) })
 	return mux
 }
 

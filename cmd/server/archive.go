@@ -49,8 +49,8 @@ func (a archive) Decision(ctx context.Context, id string) (audit.Detail, error) 
 }
 
 // Events returns the newest events other than decisions.
-func (a archive) Events(ctx context.Context, before, after int64, limit int) ([]audit.Event, error) {
-	list, err := a.db.Events(ctx, before, after, nil, limit)
+func (a archive) Events(ctx context.Context, before, after int64, limit int, kinds ...string) ([]audit.Event, error) {
+	list, err := a.db.Events(ctx, before, after, kinds, limit)
 	return list, told(err)
 }
 

@@ -27,6 +27,8 @@ type Options struct {
 	Data, Listen, Console string
 	// ReadyFile is written once the server serves; "" writes none.
 	ReadyFile string
+	// NoBackground leaves the engine's background work to `server tick` (R16.1).
+	NoBackground bool
 
 	// Env finds environment variables; nil finds none.
 	Env config.LookupFunc
@@ -55,6 +57,7 @@ func (o *Options) flags(f *flag.FlagSet) {
 	f.StringVar(&o.Listen, "listen", "", "the gateway's `address` (default "+defaultListen+")")
 	f.StringVar(&o.Console, "console", "", "the console's own `address` (default: the gateway's, under /console/)")
 	f.StringVar(&o.ReadyFile, "ready-file", "", "`file` to write addresses and first credentials to, once serving")
+	f.BoolVar(&o.NoBackground, "no-background", false, "leave the engine's background work to `server tick` by a cron")
 }
 
 // placeFlags declares the flags that say where configuration and data are.

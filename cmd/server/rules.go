@@ -32,7 +32,7 @@ type rules struct {
 	clock    core.Clock
 	callers  *callers
 	log      *slog.Logger
-	// recorders are the database and, once it is told, the console.
+	// recorders are the database, the console once it is told, and the log.
 	recorders core.Recorders
 	// engine is nil until open.
 	engine *core.Engine
@@ -52,7 +52,7 @@ func newRules(db *store.DB, c checker, log *slog.Logger) *rules {
 		upstream: upstream.New(upstream.Config{UserAgent: "spillway/" + version()}),
 		callers:  newCallers(db, log),
 		// The second is the console's place: it needs an engine first, see tell.
-		recorders: core.Recorders{db, core.Discard{}},
+		recorders: core.Recorders{db, core.Discard{}, alarm{log}},
 	}
 }
 

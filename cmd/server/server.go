@@ -168,7 +168,7 @@ func (s *Server) firstKey(ctx context.Context) (string, error) {
 func (s *Server) openConsole(context.Context) error {
 	a := archive{s.db}
 	c := console.Config{
-		Live: s.rules.engine, History: a, Revisions: a, Drafts: a, Sessions: a, Activator: s.rules, Operators: s.operators,
+		Live: s.rules.engine, History: a, Revisions: a, Drafts: a, Sessions: a, Activator: s.rules, Holds: holds{s.rules.engine}, Operators: s.operators,
 		Version: version(), Hosts: s.cfg.Console.Hosts, Log: s.log, Reloader: s,
 	}
 	if s.vendors != nil {
@@ -240,7 +240,7 @@ func (s *Server) listen(context.Context) error {
 	if s.cfg.Console.Listen != "" {
 		handlers = append(handlers, s.consoleOnly())
 	}
-	handlers = append(handlers, adminHandler(s.rules.callers))
+	handlers = append(handlers, adminHandler(s.rules.callers, s.rules.engine))
 	for i := range s.listeners {
 		s.listeners[i].server = &http.Server{
 			Handler: handlers[i], ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
@@ -291,7 +291,9 @@ func wantsPage(r *http.Request) bool {
 // Run serves until ctx ends, then drains: requests that run may finish, for as
 // long as Options.Drain says. It closes the server.
 func (s *Server) Run(ctx context.Context) error {
-	s.rules.engine.Start()
+	if !s.o.NoBackground {
+		s.rules.engine.Start()
+	}
 	failed := make(chan error, len(s.listeners))
 	for _, l := range s.listeners {
 		go func() { failed <- l.server.Serve(l.Listener) }()

@@ -24,15 +24,15 @@ func Languages() []string { return []string{English, Japanese} }
 // concurrent use.
 type Printer struct {
 	lang  string
-	texts map[string]string
+	texts []map[string]string // the catalog, by area; no key is in two
 }
 
 // For returns the printer of a language; an unknown one gets English.
 func For(lang string) Printer {
 	if lang == Japanese {
-		return Printer{lang: Japanese, texts: japanese}
+		return Printer{lang: Japanese, texts: []map[string]string{japanese, japaneseTarget}}
 	}
-	return Printer{lang: English, texts: english}
+	return Printer{lang: English, texts: []map[string]string{english, englishTarget}}
 }
 
 // Lang is the language's tag.
@@ -41,7 +41,7 @@ func (p Printer) Lang() string { return p.lang }
 // T returns the text of a key, with args put in as [fmt.Sprintf] does. A key
 // without a text is returned itself, so that a gap is seen and breaks nothing.
 func (p Printer) T(key string, args ...any) string {
-	text, ok := p.texts[key]
+	text, ok := p.text(key)
 	if !ok {
 		return key
 	}
@@ -51,17 +51,26 @@ func (p Printer) T(key string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
+func (p Printer) text(key string) (string, bool) {
+	for _, area := range p.texts {
+		if text, ok := area[key]; ok {
+			return text, true
+		}
+	}
+	return "", false
+}
+
 // Word returns the text of prefix.word, or the word itself when the catalog has
 // none: words of policies and vendors are not a closed list.
 func (p Printer) Word(prefix, word string) string {
-	if text, ok := p.texts[prefix+"."+word]; ok {
+	if text, ok := p.text(prefix + "." + word); ok {
 		return text
 	}
 	return word
 }
 
 // Has reports whether the catalog has a text for the key.
-func (p Printer) Has(key string) bool { _, ok := p.texts[key]; return ok }
+func (p Printer) Has(key string) bool { _, ok := p.text(key); return ok }
 
 // Negotiate picks a language by an Accept-Language header. Quality values are
 // read; languages without a catalog are passed over.
@@ -145,4 +154,11 @@ func (p Printer) Cost(pico int64, known bool) string {
 func (p Printer) Milli(n int64) string { return strconv.FormatFloat(float64(n)/1000, 'f', 3, 64) }
 
 // Keys returns a language's keys, sorted.
-func Keys(lang string) []string { return slices.Sorted(maps.Keys(For(lang).texts)) }
+func Keys(lang string) []string {
+	var keys []string
+	for _, area := range For(lang).texts {
+		keys = slices.AppendSeq(keys, maps.Keys(area))
+	}
+	slices.Sort(keys)
+	return keys
+}

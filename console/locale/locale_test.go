@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-llm/spillway/console/locale"
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/circuit"
 )
 
 // used returns the keys that the console's sources name in full.
@@ -59,6 +60,9 @@ func TestCatalogs_HaveEveryKey(t *testing.T) {
 	for _, s := range []string{"unusable", "blocked", "held", "probing", "cooling", "serving", "nodata"} {
 		keys = append(keys, "state."+s, "state."+s+".long")
 	}
+	for _, h := range circuit.Holds() {
+		keys = append(keys, "hold."+h.String(), "hold.do."+h.String(), "hold."+h.String()+".note")
+	}
 	for _, lang := range locale.Languages() {
 		p := locale.For(lang)
 		for _, k := range keys {
@@ -78,6 +82,9 @@ func TestCatalogs_Agree(t *testing.T) {
 	keys := locale.Keys(locale.English)
 	if got := locale.Keys(locale.Japanese); !slices.Equal(got, keys) {
 		t.Fatalf("the catalogs have %d and %d keys, or others", len(keys), len(got))
+	}
+	if once := slices.Compact(slices.Clone(keys)); len(once) != len(keys) {
+		t.Errorf("%d keys are in two areas", len(keys)-len(once))
 	}
 	for _, k := range keys {
 		a, b := verb.FindAllString(en.T(k), -1), verb.FindAllString(ja.T(k), -1)

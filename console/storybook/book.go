@@ -43,6 +43,8 @@ type Book struct {
 	// Reloads counts the reloads; ReloadErr refuses them.
 	Reloads   int
 	ReloadErr error
+	// Overrides are the holds and releases that operators asked for.
+	Overrides []core.Override
 
 	passwords map[string]string
 	oneTime   bool
@@ -72,7 +74,7 @@ func New() *Book {
 func (b *Book) Config() console.Config {
 	return console.Config{
 		Live: b, History: historyPort{b}, Revisions: revisionPort{b}, Drafts: draftPort{b}, Activator: activatorPort{b},
-		Operators: b, Sessions: b, Vendors: b, Reloader: b,
+		Operators: b, Sessions: b, Vendors: b, Reloader: b, Holds: b,
 		Version: "0.1.0-dev", GatewayURL: "http://127.0.0.1:8080", ExampleKey: "spw_simulated_admin_key", Now: Now,
 	}
 }
@@ -98,9 +100,13 @@ func (b *Book) Revision() *core.Revision {
 	return b.Rev
 }
 
-// Plan sends everything to the second vendor.
+// Plan sends everything to the second vendor; payments have nobody else there.
 func (b *Book) Plan(f *core.Facts) *core.Plan {
-	return &core.Plan{Steps: []core.Step{{Target: "gpt-6-sol"}}, Preferred: f.Target}
+	p := &core.Plan{Steps: []core.Step{{Target: "gpt-6-sol"}}, Preferred: f.Target}
+	if f.UseCase != "payments" {
+		p.Steps = append(p.Steps, core.Step{Target: "gpt-6-luna"})
+	}
+	return p
 }
 
 // SignIn knows one operator.
@@ -246,12 +252,12 @@ func (b historyPort) Decision(_ context.Context, id string) (audit.Detail, error
 	return audit.Detail{}, console.ErrNotFound
 }
 
-func (b historyPort) Events(_ context.Context, _, after int64, _ int) ([]audit.Event, error) {
+func (b historyPort) Events(_ context.Context, before, after int64, limit int, kinds ...string) ([]audit.Event, error) {
 	b.Lock()
 	defer b.Unlock()
 	var out []audit.Event
 	for _, e := range b.Feed {
-		if e.Seq > after {
+		if e.Seq > after && (before == 0 || e.Seq < before) && len(out) < limit && (len(kinds) == 0 || slices.Contains(kinds, e.Kind)) {
 			out = append(out, e)
 		}
 	}

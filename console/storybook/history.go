@@ -108,7 +108,7 @@ func events() []audit.Event {
 		event(9, 7*time.Second, "transition", "claude-opus-5-5", fmt.Sprintf(`{"target":"claude-opus-5-5","use_case":"assistant","from":"closed","to":"open","cause":"overloaded","until_us":%d}`, until)),
 		event(8, 9*time.Second, "budget", "claude-opus-5-5", `{"target":"claude-opus-5-5","tokens":41}`),
 		event(7, 20*time.Second, "fault", "anthropic", `{"vendor":"anthropic","fault":"overloaded","by":"admin"}`),
-		event(6, 4*time.Minute, "override", "gpt-6-sol", `{"target":"gpt-6-sol","use_case":"assistant","hold":"forced_open","by":"aki","reason":"vendor maintenance"}`),
+		event(6, 4*time.Minute, "override", "gpt-6-sol", fmt.Sprintf(`{"target":"gpt-6-sol","use_case":"assistant","hold":"forced_open","by":"aki","reason":"vendor maintenance","until_us":%d}`, at.Add(11*time.Minute).UnixMicro())),
 		event(5, 14*time.Minute, "policy", "a91f03c7", `{"action":"activate","revision":"a91f03c7","number":3,"by":"mika","reason":"weigh success higher"}`),
 		event(4, time.Hour, "key", "openai/main", `{"provider":"openai","key":"main","usable":false,"kind":"billing","by":"vendor"}`),
 		event(3, time.Hour, "config", "c0", `{"digest":"c0","by":"admin","refused":"targets[2].provider: \"opnai\" is not configured"}`),

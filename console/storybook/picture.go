@@ -7,6 +7,7 @@ import (
 	"github.com/spillway-llm/spillway/console"
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/circuit"
+	"github.com/spillway-llm/spillway/core/price"
 )
 
 // revision is the engine's acting revision: three use cases over two simulated vendors.
@@ -23,8 +24,12 @@ func revision() *core.Revision {
 		{"claude-opus-5-5", "anthropic"}, {"claude-sonnet-5", "anthropic"}, {"claude-haiku-5-5", "anthropic"},
 		{"gpt-6-sol", "openai"}, {"gpt-6-luna", "openai"},
 	} {
-		targets = append(targets, core.Target{ID: t[0], Provider: t[1], Model: t[0], ContextTokens: 200_000})
+		targets = append(targets, core.Target{
+			ID: t[0], Provider: t[1], Model: t[0], ContextTokens: 200_000,
+			Price: price.Table{Input: price.PerMillion(3), Output: price.PerMillion(15), AsOf: "2026-11-01"},
+		})
 	}
+	targets[len(targets)-1].Price = price.Table{} // one that nobody priced
 	cat, err := core.NewCatalog(providers, targets)
 	if err != nil {
 		panic(err) // the data above are constant
@@ -82,7 +87,11 @@ func Outage(rev *core.Revision) *core.Snapshot {
 	}
 	sol := &s.Targets[3]
 	sol.Overridden = true
-	sol.Circuits[0].State, sol.Circuits[0].Since = circuit.Open, at.Add(-4*time.Minute)
+	sol.Circuits[0].State, sol.Circuits[0].Until = circuit.Open, at.Add(11*time.Minute)
+	sol.Circuits[0].Held = &core.Override{
+		At: at.Add(-4 * time.Minute), Target: "gpt-6-sol", UseCase: "assistant", Hold: circuit.HoldOpen,
+		By: "aki", Reason: "vendor maintenance", Until: at.Add(11 * time.Minute),
+	}
 	luna := &s.Targets[4]
 	luna.RequestsPerMinute, luna.P95MS, luna.FirstContentP95MS = 0, 0, 0
 	return s

@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/access"
 	"github.com/spillway-llm/spillway/core/gateway"
+	"github.com/spillway-llm/spillway/core/policy"
 	"github.com/spillway-llm/spillway/core/price"
 	"github.com/spillway-llm/spillway/core/upstream"
 )
@@ -99,6 +100,7 @@ func streams(parts ...string) http.HandlerFunc {
 type tape struct {
 	mu        sync.Mutex
 	decisions []core.Decision
+	cooldowns []core.Cooldown
 	opened    int
 	keys      []core.KeyState
 	arrived   chan struct{}
@@ -117,6 +119,8 @@ func (p *tape) Record(ev core.Event) {
 		p.arrived <- struct{}{}
 	case *core.Transition:
 		p.opened++
+	case *core.Cooldown:
+		p.cooldowns = append(p.cooldowns, *e)
 	case *core.KeyState:
 		p.keys = append(p.keys, *e)
 	}
@@ -141,13 +145,17 @@ func (p *tape) decision(t testing.TB, n int) core.Decision {
 	}
 }
 
-// rig is a gateway on a real socket with its engine and recorder.
+// rig is a gateway that can be reached, with its engine and recorder.
 type rig struct {
-	*httptest.Server
+	URL     string
+	client  *http.Client
 	gateway *gateway.Gateway
 	engine  *core.Engine
 	tape    *tape
 }
+
+// Client is how callers reach the gateway.
+func (r *rig) Client() *http.Client { return r.client }
 
 // target describes one target of a rig and the vendor behind it.
 type target struct {
@@ -159,9 +167,11 @@ type target struct {
 
 // setup changes what a rig is made of; nil functions change nothing.
 type setup struct {
-	tables func(*core.Tables)
-	plan   func(*core.Plan)
-	config func(*gateway.Config)
+	// policies are files that act instead of the compiled-in figures.
+	policies policy.Files
+	tables   func(*core.Tables)
+	plan     func(*core.Plan)
+	config   func(*gateway.Config)
 }
 
 // planner changes the plans of another decider.
@@ -178,9 +188,40 @@ func (p planner) Decide(s *core.Snapshot, f *core.Facts) (*core.Plan, bool) {
 
 func newRig(t testing.TB, targets []target, changes ...setup) *rig {
 	t.Helper()
-	cat := catalogOf(t, targets)
+	return rigOver(t, catalogOf(t, targets), nil, changes...)
+}
+
+// rigOver is a rig over a catalog; nil is the upstream's own transport.
+func rigOver(t testing.TB, cat *core.Catalog, transport http.RoundTripper, changes ...setup) *rig {
+	t.Helper()
+	r := build(t, cat, transport, changes)
+	srv := httptest.NewServer(r.gateway)
+	r.URL, r.client = srv.URL, srv.Client()
+	t.Cleanup(srv.Close)
+	return r
+}
+
+// revision is what acts before the changes.
+func revision(t testing.TB, cat *core.Catalog, changes []setup) *core.Revision {
+	t.Helper()
+	for _, c := range changes {
+		if c.policies == nil {
+			continue
+		}
+		p, problems := policy.Build(c.policies, cat, policy.Options{Deadline: -1})
+		if problems.Failed() {
+			t.Fatal(problems.Error())
+		}
+		return p.Revision
+	}
+	return core.DefaultRevision(cat)
+}
+
+// build makes all of a rig but the way to it.
+func build(t testing.TB, cat *core.Catalog, transport http.RoundTripper, changes []setup) *rig {
+	t.Helper()
 	r := &rig{tape: &tape{arrived: make(chan struct{}, 10_000)}}
-	rev := core.DefaultRevision(cat)
+	rev := revision(t, cat, changes)
 	for _, c := range changes {
 		if c.tables != nil {
 			c.tables(rev.Tables)
@@ -193,7 +234,7 @@ func newRig(t testing.TB, targets []target, changes ...setup) *rig {
 	if r.engine, err = core.New(core.Config{Revision: rev, Recorder: r.tape, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
-	up := upstream.New(upstream.Config{UserAgent: "spillway-test"})
+	up := upstream.New(upstream.Config{UserAgent: "spillway-test", Transport: transport})
 	if err := up.Replace(cat); err != nil {
 		t.Fatal(err)
 	}
@@ -211,8 +252,7 @@ func newRig(t testing.TB, targets []target, changes ...setup) *rig {
 	if r.gateway, err = gateway.New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	r.Server = httptest.NewServer(r.gateway)
-	t.Cleanup(func() { r.Close(); up.CloseIdle(); r.engine.Close() })
+	t.Cleanup(func() { up.CloseIdle(); r.engine.Close() })
 	return r
 }
 

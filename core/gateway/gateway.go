@@ -3,24 +3,21 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/access"
+	"github.com/spillway-llm/spillway/core/exchange"
 	"github.com/spillway-llm/spillway/core/upstream"
 	"github.com/spillway-llm/spillway/core/wire"
-	"github.com/spillway-llm/spillway/core/wire/anthropic"
-	"github.com/spillway-llm/spillway/core/wire/openai"
 )
 
 // The defaults of [Config].
 const (
 	DefaultMaxBody      = 32 << 20
-	DefaultMaxEvent     = 8 << 20
+	DefaultMaxEvent     = exchange.DefaultMaxEvent
 	DefaultSilence      = 10 * time.Second
 	DefaultWriteTimeout = 30 * time.Second
 )
@@ -62,8 +59,7 @@ type Gateway struct {
 	anthropic wire.Format
 	openai    wire.Format
 	keeper    keeper
-	exchanges sync.Pool
-	seed      maphash.Seed // of affinity keys
+	exchanges *exchange.Pool
 	refused   atomic.Uint64
 	draining  atomic.Bool
 }
@@ -92,12 +88,13 @@ func New(cfg Config) (*Gateway, error) {
 	if cfg.WriteTimeout == 0 {
 		cfg.WriteTimeout = DefaultWriteTimeout
 	}
-	g := &Gateway{
-		cfg: cfg, anthropic: anthropic.New(), openai: openai.New(), seed: maphash.MakeSeed(),
-		keeper: keeper{clock: cfg.Clock, silence: cfg.Silence},
-	}
-	g.exchanges.New = func() any { return newExchange(g) }
-	return g, nil
+	pool := exchange.NewPool(exchange.Config{
+		Engine: cfg.Engine, Upstream: cfg.Upstream, Clock: cfg.Clock, MaxEvent: cfg.MaxEvent, ModelsAt: pathModels,
+	})
+	return &Gateway{
+		cfg: cfg, anthropic: pool.Format(core.WireAnthropic), openai: pool.Format(core.WireOpenAI),
+		keeper: keeper{clock: cfg.Clock, silence: cfg.Silence}, exchanges: pool,
+	}, nil
 }
 
 // Drain makes /readyz say that no new requests are wanted; those that come are
@@ -140,14 +137,6 @@ func (g *Gateway) get(w http.ResponseWriter, r *http.Request, page http.HandlerF
 		return
 	}
 	page(w, r)
-}
-
-// format returns the format of a wire.
-func (g *Gateway) format(w core.Wire) wire.Format {
-	if w == core.WireAnthropic {
-		return g.anthropic
-	}
-	return g.openai
 }
 
 // spoken guesses the format that a caller understands where the path doesn't

@@ -18,14 +18,17 @@ import (
 
 // canned is a transport that answers at once from memory, so that what is
 // counted is the gateway's own.
-type canned struct{ body []byte }
+type canned struct {
+	body []byte
+	kind string
+}
 
 func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, err := io.Copy(io.Discard, r.Body)
 	httptrace.ContextClientTrace(r.Context()).WroteRequest(httptrace.WroteRequestInfo{Err: err})
 	return &http.Response{
 		StatusCode: 200, ContentLength: int64(len(c.body)), Body: io.NopCloser(bytes.NewReader(c.body)),
-		Header: http.Header{"Content-Type": {"application/json"}, "Request-Id": {"req_1"}},
+		Header: http.Header{"Content-Type": {c.kind}, "Request-Id": {"req_1"}},
 	}, err
 }
 
@@ -47,6 +50,19 @@ func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 // benchGateway serves a 2 KB Messages request with a 1.6 KB answer.
 func benchGateway(tb testing.TB) (serve func(), out *sink) {
 	tb.Helper()
+	answer := strings.Replace(messageAnswer, "Hello", strings.Repeat("Hello ", 200), 1)
+	return benchServe(tb, askMessages, &canned{[]byte(answer), "application/json"})
+}
+
+// benchStream serves the same request with a stream of a hundred deltas.
+func benchStream(tb testing.TB) (serve func(), out *sink) {
+	tb.Helper()
+	answer := messageStart + strings.Repeat(messageDelta("Hello "), 100) + messageEnd
+	return benchServe(tb, askMessagesStream, &canned{[]byte(answer), "text/event-stream"})
+}
+
+func benchServe(tb testing.TB, ask string, vendor *canned) (serve func(), out *sink) {
+	tb.Helper()
 	cat, err := core.NewCatalog(
 		[]core.Provider{{ID: "p", Wire: core.WireAnthropic, Keys: []core.Key{{ID: "k", Secret: core.NewSecret("s")}}, Nodes: []core.Node{{ID: "n", BaseURL: "http://vendor.example"}}}},
 		[]core.Target{{ID: "claude", Provider: "p", Model: "claude-1"}})
@@ -57,8 +73,7 @@ func benchGateway(tb testing.TB) (serve func(), out *sink) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	answer := strings.Replace(messageAnswer, "Hello", strings.Repeat("Hello ", 200), 1)
-	up := upstream.New(upstream.Config{Transport: &canned{[]byte(answer)}})
+	up := upstream.New(upstream.Config{Transport: vendor})
 	if err := up.Replace(cat); err != nil {
 		tb.Fatal(err)
 	}
@@ -70,7 +85,7 @@ func benchGateway(tb testing.TB) (serve func(), out *sink) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	body := []byte(strings.Replace(askMessages, "hi", strings.Repeat("word ", 400), 1))
+	body := []byte(strings.Replace(ask, "hi", strings.Repeat("word ", 400), 1))
 	base, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, "/v1/messages", nil)
 	if err != nil {
 		tb.Fatal(err)
@@ -115,4 +130,31 @@ func TestJSON_Allocations(t *testing.T) {
 		t.Errorf("%v allocations a request, at most %d are allowed", got, most)
 	}
 	t.Logf("%v allocations", got)
+}
+
+// TestStream_Allocations holds the streaming path's cost, with a hundred deltas
+// in the answer: none of them may cost an allocation.
+func TestStream_Allocations(t *testing.T) {
+	serve, out := benchStream(t)
+	serve()
+	got := testing.AllocsPerRun(200, serve)
+	if out.status != 200 || out.n == 0 {
+		t.Fatalf("status %d, %d bytes", out.status, out.n)
+	}
+	const most = 40
+	if got > most {
+		t.Errorf("%v allocations a stream, at most %d are allowed", got, most)
+	}
+	t.Logf("%v allocations", got)
+}
+
+func BenchmarkStream(b *testing.B) {
+	serve, out := benchStream(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		serve()
+	}
+	if out.status != 200 {
+		b.Fatalf("status %d", out.status)
+	}
 }

@@ -9,10 +9,11 @@ import (
 
 // healthPage is R8.1's document.
 type healthPage struct {
-	Overall  core.Level             `json:"overall"`
-	Models   map[string]modelHealth `json:"models"`
-	UseCases map[string]core.Level  `json:"use_cases"`
-	Fallback cacheHealth            `json:"fallback"`
+	Overall   core.Level                `json:"overall"`
+	Models    map[string]modelHealth    `json:"models"`
+	Providers map[string]providerHealth `json:"providers"`
+	UseCases  map[string]core.Level     `json:"use_cases"`
+	Fallback  cacheHealth               `json:"fallback"`
 	// Simulated says that the vendors are not real.
 	Simulated bool      `json:"simulated"`
 	Timestamp time.Time `json:"timestamp"`
@@ -27,6 +28,26 @@ type modelHealth struct {
 	SuccessRate       float64           `json:"success_rate"`
 	P95MS             int               `json:"p95_ms"`
 	RequestsPerMinute int               `json:"requests_per_minute"`
+	// InFlight attempts run and Waiting requests wait for a place; Limit is the
+	// concurrency limit, 0 for none.
+	InFlight int `json:"in_flight"`
+	Waiting  int `json:"waiting"`
+	Limit    int `json:"limit"`
+	// Priced is false when nobody said what the target costs, so that no cap on
+	// spending sees it (R13.2).
+	Priced bool `json:"priced"`
+}
+
+// providerHealth is one provider's state.
+type providerHealth struct {
+	Keys keyHealth `json:"keys"`
+}
+
+// keyHealth is the state of a pool of keys. Low asks for somebody to look at it.
+type keyHealth struct {
+	Usable int  `json:"usable"`
+	Total  int  `json:"total"`
+	Low    bool `json:"low"`
 }
 
 // cacheHealth is the emergency cache's; there is none yet, so both stay 0.
@@ -42,14 +63,26 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 	s := g.cfg.Engine.Snapshot()
 	page := healthPage{
 		Overall: overall(s.Levels), Models: make(map[string]modelHealth, len(s.Targets)),
-		UseCases: make(map[string]core.Level, len(s.UseCases)), Simulated: g.cfg.Simulated,
+		Providers: make(map[string]providerHealth, len(s.Providers)),
+		UseCases:  make(map[string]core.Level, len(s.UseCases)), Simulated: g.cfg.Simulated,
 		Timestamp: g.cfg.Clock.Wall().UTC(),
 	}
 	for i, u := range s.UseCases {
 		page.UseCases[u] = s.Levels[i]
 	}
 	for i := range s.Targets {
-		page.Models[s.Catalog.Targets[i].ID] = healthOf(&s.Targets[i], s.UseCases)
+		m := healthOf(&s.Targets[i], s.UseCases)
+		m.Priced = s.Catalog.Targets[i].Price.Known()
+		page.Models[s.Catalog.Targets[i].ID] = m
+	}
+	for i, p := range s.Providers {
+		page.Providers[s.Catalog.Providers[i].ID] = providerHealth{keyHealth{p.UsableKeys, p.Keys, p.FewKeys()}}
+	}
+	for _, l := range g.cfg.Engine.Loads() {
+		if m, ok := page.Models[l.Target]; ok { // a reload may have come between
+			m.InFlight, m.Waiting, m.Limit = l.Running, l.Waiting, l.Limit
+			page.Models[l.Target] = m
+		}
 	}
 	status := http.StatusOK
 	if page.Overall == core.Unhealthy {

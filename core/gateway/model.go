@@ -1,61 +1,13 @@
 package gateway
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/exchange"
 )
-
-// autoModel asks for no model in particular, for clients that insist on naming one.
-const autoModel = "auto"
-
-// named is what a request's model turned out to name: a target, a use case, or
-// nothing.
-type named struct{ model, target, useCase string }
-
-// resolve finds out what the caller's model names (R2.6). The strings are the
-// catalog's own, so that facts don't point into a request's body.
-func resolve(model string, rev *core.Revision, g *core.Grants) (named, *core.Error) {
-	if model == "" || model == autoModel {
-		return named{}, nil
-	}
-	if i, ok := rev.Catalog.ByModel(model); ok {
-		t := &rev.Catalog.Targets[i]
-		if t.ID == model {
-			return named{model: t.ID, target: t.ID}, nil
-		}
-		return named{model: t.Model, target: t.ID}, nil
-	}
-	if i, ok := rev.Tables.UseCaseIndex(model); ok {
-		return named{useCase: rev.Tables.UseCases[i].ID}, nil
-	}
-	names := append(modelNames(rev.Catalog), g.UseCases...)
-	hint := "see GET " + pathModels
-	if near := nearest(model, names, 3); len(near) > 0 {
-		hint = "nearest are " + strings.Join(near, ", ") + "; all are at GET " + pathModels
-	}
-	return named{}, refusal(core.KindNotFound, http.StatusNotFound,
-		"model %.100q is not configured: %s. Use %q to leave the choice to the policy", model, hint, autoModel)
-}
-
-// modelNames are the names that callers may use for targets: ids, and models
-// that are no id.
-func modelNames(c *core.Catalog) []string {
-	names := make([]string, 0, len(c.Targets))
-	for i := range c.Targets {
-		names = append(names, c.Targets[i].ID)
-	}
-	for i := range c.Targets {
-		if !slices.Contains(names, c.Targets[i].Model) {
-			names = append(names, c.Targets[i].Model)
-		}
-	}
-	return names
-}
 
 // models serves the list of models, one of them, and everything that has no
 // other page.
@@ -85,9 +37,9 @@ func (g *Gateway) models(w http.ResponseWriter, r *http.Request) {
 	if one {
 		i, ok := rev.Catalog.ByModel(id)
 		if !ok {
-			_, e := resolve(id, rev, &c.Grants)
+			_, e := g.exchanges.Resolve(id, &c.Grants)
 			if e == nil {
-				e = refusal(core.KindNotFound, http.StatusNotFound, "%.100q is no model: see GET %s", id, pathModels)
+				e = exchange.Refusal(core.KindNotFound, http.StatusNotFound, "%.100q is no model: see GET %s", id, pathModels)
 			}
 			g.refuse(w, r, f, e)
 			return
@@ -95,12 +47,12 @@ func (g *Gateway) models(w http.ResponseWriter, r *http.Request) {
 		out = describe(id, &rev.Catalog.Targets[i])
 	} else {
 		var all []any
-		for _, name := range modelNames(rev.Catalog) {
+		for _, name := range exchange.ModelNames(rev.Catalog) {
 			if i, ok := rev.Catalog.ByModel(name); ok {
 				all = append(all, describe(name, &rev.Catalog.Targets[i]))
 			}
 		}
-		out = list(all, modelNames(rev.Catalog))
+		out = list(all, exchange.ModelNames(rev.Catalog))
 	}
 	writePage(w, http.StatusOK, out)
 }
@@ -165,54 +117,4 @@ func listOpenAI(all []any, _ []string) any {
 		Object string `json:"object"`
 		Data   []any  `json:"data"`
 	}{"list", all}
-}
-
-// nearest returns up to n of the names that a mistyped one may have meant,
-// closest first. What differs in more than half of its letters is no neighbour.
-func nearest(name string, names []string, n int) []string {
-	const longest = 100
-	if len(name) > longest {
-		return nil
-	}
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var all []candidate
-	for _, c := range names {
-		d := distance(strings.ToLower(name), strings.ToLower(c))
-		if d <= max(len(name), len(c))/2 {
-			all = append(all, candidate{c, d})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
-	var out []string
-	for _, c := range all {
-		if len(out) < n && !slices.Contains(out, c.name) {
-			out = append(out, c.name)
-		}
-	}
-	return out
-}
-
-// distance is Levenshtein's: the insertions, deletions and changes of bytes
-// between two words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

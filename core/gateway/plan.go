@@ -34,17 +34,19 @@ func (g *Gateway) plan(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, f, e)
 		return
 	}
-	x := g.begin(w, r, f, c)
-	defer x.end()
-	if e = x.receive(); e == nil {
-		x.format = g.written(r, x.body)
-		e = x.interpret(pathPlan)
+	// Nothing is sent: the exchange is there to read and to understand.
+	x := g.exchanges.Begin(f.Wire(), nil)
+	defer x.End()
+	if e = g.receive(x, w, r); e == nil {
+		f = g.written(r, x.Body())
+		x.Speak(f.Wire())
+		e = x.Understand(r, pathPlan, c.KeyID, &c.Grants)
 	}
 	if e != nil {
-		g.refuse(w, r, x.format, e)
+		g.refuse(w, r, f, e)
 		return
 	}
-	facts := &x.req.Facts
+	facts := &x.Request.Facts
 	p := g.cfg.Engine.Plan(facts)
 	out := planned{Possible: len(p.Steps) > 0, Facts: *facts}
 	if facts.Audience != core.AudienceFree {

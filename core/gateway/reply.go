@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/exchange"
 	"github.com/spillway-llm/spillway/core/sse"
 	"github.com/spillway-llm/spillway/core/wire"
 )
@@ -14,6 +15,8 @@ import (
 // reply is the caller's side of one exchange. Its lock is for streams alone,
 // where the keeper may send a sign of life from elsewhere. Replies are not
 // pooled, because the keeper may still hold one that is over.
+//
+// It is the exchange's [exchange.Sink].
 type reply struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -25,9 +28,9 @@ type reply struct {
 	slot int // in the keeper's list, guarded by its lock
 
 	mu      sync.Mutex
-	notice  notice // what the headers tell, or would have told by now
-	told    notice // what they told
-	begun   bool   // headers are out
+	notice  exchange.Notice // what the headers tell, or would have told by now
+	told    exchange.Notice // what they told
+	begun   bool            // headers are out
 	content bool
 	over    bool          // no sign of life is wanted any more
 	last    time.Duration // of the last write, or of the beginning
@@ -42,38 +45,30 @@ func newReply(g *Gateway, w http.ResponseWriter, f wire.Format) *reply {
 	}
 }
 
-// announce replaces what the headers will tell.
-func (r *reply) announce(n notice) {
+// Announce replaces what the headers will tell.
+func (r *reply) Announce(n exchange.Notice) {
 	r.mu.Lock()
 	r.notice = n
 	r.mu.Unlock()
 }
 
-// whole sends a complete JSON answer in one write.
-func (r *reply) whole(body []byte) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.send(http.StatusOK, body)
-}
-
-// refuse sends an error as the whole answer. It does nothing and returns false
-// when the headers of a stream are out already.
-func (r *reply) refuse(status int, e *core.Error, attempts int, body []byte) (bool, error) {
+// Whole sends a complete JSON answer in one write. It does nothing and returns
+// false when the headers of a stream are out already.
+func (r *reply) Whole(status int, body []byte) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.begun {
 		return false, nil
 	}
-	adviseRetry(r.w.Header(), e, attempts)
 	return true, r.send(status, body)
 }
 
 // send writes headers and body, and flushes, so that all of it is out while the
 // write deadline holds.
 func (r *reply) send(status int, body []byte) error {
-	h := r.headers()
-	h.set("Content-Type", "application/json")
-	h.set("Content-Length", strconv.Itoa(len(body)))
+	h := r.notice.Headers(r.w.Header())
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	r.begun, r.over = true, true
 	r.limit(r.clock.Mono())
 	r.w.WriteHeader(status)
@@ -84,24 +79,24 @@ func (r *reply) send(status int, body []byte) error {
 	return err
 }
 
-// events sends events of a stream that has content, in one write. last says that
+// Events sends events of a stream that has content, in one write. last says that
 // the end marker is among them.
-func (r *reply) events(b []byte, last bool) error {
+func (r *reply) Events(b []byte, last bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.begun {
 		r.begin()
-	} else if !r.content && r.notice.differs(&r.told) {
+	} else if !r.content && r.notice.Differs(&r.told) {
 		// The headers left with the first sign of life and told of an attempt
 		// that failed since: what is new can only travel in a comment (R6.2).
-		b = append(sse.AppendComment(nil, r.notice.news()), b...)
+		b = append(sse.AppendComment(nil, r.notice.News()), b...)
 	}
 	r.content, r.over = true, last
 	return r.write(b)
 }
 
-// end sends the last event of a stream that failed.
-func (r *reply) end(b []byte) error {
+// Cut sends the last event of a stream that failed.
+func (r *reply) Cut(b []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
@@ -137,9 +132,9 @@ func (r *reply) quiet(now time.Duration) bool { return now-r.last >= r.silence }
 
 // begin sends a stream's headers with the next write.
 func (r *reply) begin() {
-	h := r.headers()
-	h.set("Content-Type", "text/event-stream")
-	h.set("Cache-Control", "no-cache")
+	h := r.notice.Headers(r.w.Header())
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache")
 	r.begun, r.told = true, r.notice
 	r.w.WriteHeader(http.StatusOK)
 }

@@ -56,6 +56,11 @@ func DefaultRate() RateSettings {
 	return RateSettings{OutputTokensPerMinute: 800_000, BurstSeconds: defaultBurstSeconds}
 }
 
+// Limited reports whether anything is limited.
+func (s RateSettings) Limited() bool {
+	return s.RequestsPerMinute > 0 || s.InputTokensPerMinute > 0 || s.OutputTokensPerMinute > 0 || s.TokensPerMinute > 0
+}
+
 const (
 	defaultBurstSeconds = 60
 	maxPerMinute        = 50_000_000 // what a bucket counts exactly
@@ -120,9 +125,17 @@ func (s SpendSettings) Check() error {
 	return nil
 }
 
-func (s SpendSettings) capped() bool { return s.DayPico > 0 || s.MonthPico > 0 }
+// Capped reports whether anything is capped.
+func (s SpendSettings) Capped() bool { return s.DayPico > 0 || s.MonthPico > 0 }
 
-func (s SpendSettings) priced() bool { return s.FallbackInputPico > 0 || s.FallbackOutputPico > 0 }
+// Fallback is what tokens cost at the stated fallback price, in picodollars;
+// false without such a price, or without tokens.
+func (s SpendSettings) Fallback(input, output int64) (pico int64, ok bool) {
+	if s.FallbackInputPico <= 0 && s.FallbackOutputPico <= 0 || input <= 0 && output <= 0 {
+		return 0, false
+	}
+	return add(times(input, s.FallbackInputPico), times(output, s.FallbackOutputPico)), true
+}
 
 func within(name string, got, most int64) error {
 	if got < 0 || got > most {

@@ -162,16 +162,13 @@ func (s *Spend) price(c Cost) (int64, bool) {
 	if c.Known {
 		return max(0, c.Pico), true
 	}
-	if !s.settings.priced() || c.Input <= 0 && c.Output <= 0 {
-		return 0, false
-	}
-	return add(times(c.Input, s.settings.FallbackInputPico), times(c.Output, s.settings.FallbackOutputPico)), true
+	return s.settings.Fallback(c.Input, c.Output)
 }
 
 // check refuses or not, and takes nothing. The caller holds the lock.
 func (s *Spend) check(wall time.Time, estimate Cost) Refusal {
 	s.pass(wall)
-	if !s.settings.capped() {
+	if !s.settings.Capped() {
 		return Refusal{}
 	}
 	cost, known := s.price(estimate)

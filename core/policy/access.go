@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -45,14 +46,13 @@ func (a *access) grants(k KeyAttributes) (core.Grants, error) {
 		}
 		asked = append(asked, ast.StringTerm(id))
 	}
-	m := a.limits.meter(a.limits.steps)
-	answer, err := a.program.run(a.program.queries[entryAccess], &evaluation{
-		data: a.data, meter: m,
-		input: object(text("id", k.ID), text("name", k.Name), text("tenant", k.Tenant), text("plan", k.Plan),
-			field("use_cases", ast.ArrayTerm(asked...)), text("language", k.Language)),
-	})
+	key := []pair{
+		text("id", k.ID), text("name", k.Name), text("tenant", k.Tenant), text("plan", k.Plan),
+		field("use_cases", ast.ArrayTerm(asked...)), text("language", k.Language),
+	}
+	answer, err := a.ask(entryAccess, key)
 	if err != nil {
-		return core.Grants{}, fmt.Errorf("grants of key %q: %s", k.ID, evaluationMessage(err, m))
+		return core.Grants{}, fmt.Errorf("grants of key %q: %w", k.ID, err)
 	}
 	if answer == nil {
 		return core.Grants{}, fmt.Errorf("grants of key %q: the access policy grants nothing to plan %q with use cases %q",
@@ -76,7 +76,32 @@ func (a *access) grants(k KeyAttributes) (core.Grants, error) {
 	if err := r.done(); err != nil {
 		return core.Grants{}, fmt.Errorf("grants of key %q: %w", k.ID, err)
 	}
+	if g.Limits, err = a.keyLimits(key); err != nil {
+		return core.Grants{}, fmt.Errorf("limits of key %q: %w", k.ID, err)
+	}
 	return g, nil
+}
+
+// ask evaluates an entry point; a nil answer is an undefined one.
+func (a *access) ask(entry string, input []pair) (*ast.Term, error) {
+	m := a.limits.meter(a.limits.steps)
+	answer, err := a.program.run(a.program.queries[entry], &evaluation{data: a.data, meter: m, input: object(input...)})
+	if err != nil {
+		return nil, errors.New(evaluationMessage(err, m))
+	}
+	return answer, nil
+}
+
+// keyLimits evaluates what the key may use.
+func (a *access) keyLimits(key []pair) (core.CallerLimits, error) {
+	answer, err := a.ask(entryLimits, append([]pair{text("scope", scopeKey)}, key...))
+	if err != nil {
+		return core.CallerLimits{}, err
+	}
+	if answer == nil {
+		return core.CallerLimits{}, errors.New("undefined: give the rule a default")
+	}
+	return decodeCallerLimits(newReader("limits", answer))
 }
 
 func (a *access) known(id string) bool {

@@ -91,7 +91,7 @@ func assemble(s *source, prog *program, config *ast.Term, c *core.Catalog, opts 
 		return nil, ps
 	}
 	l := opts.limits()
-	t := newTabulator(prog, config, c, useCases, l.patient())
+	t := newTabulator(prog, s.files, config, c, useCases, l.patient())
 	tables := t.tables()
 	if ps = append(ps, t.problems...); ps.Failed() {
 		return nil, ps

@@ -7,8 +7,11 @@ import (
 	"testing"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/limit"
 	"github.com/spillway-llm/spillway/core/policy"
 )
+
+const limitsData = "config/limits/data.json"
 
 // Every refusal names the file, the row and the column.
 func TestRefusalsNameTheirPlace(t *testing.T) {
@@ -46,6 +49,18 @@ func TestRefusalsNameTheirPlace(t *testing.T) {
 		{"admin detail leaks", edited(t, "config/disclosure/data.json", `"paid": "target"`, `"paid": "admin"`), "disclosure.rego:", "admin audience alone"},
 		{"placeholder", edited(t, "config/disclosure/data.json", "{preferred})", "{prefered})"), "disclosure.rego:", `unknown placeholder "{prefered}"`},
 		{"text with a line end", edited(t, "config/disclosure/data.json", "now on {target}", `now on\n{target}`), "disclosure.rego:", "one line"},
+		{"limit range", edited(t, limitsData, `"limit": 20`, `"limit": -1`), "limits.rego:12:1: contract", "limits of target opus: concurrency: limit is -1, not in 0..100000"},
+		{"limit field", edited(t, limitsData, `"queue": 100, `, ``), "limits.rego:12:1: contract", `limits of target opus: concurrency has no field "queue"`},
+		{"limit in words", edited(t, limitsData, `"limit": 40, `, `"limit": "many", `), "limits.rego:12:1: contract", "limit is string, not a number"},
+		{"rate range", edited(t, limitsData, `"output_tokens_per_minute": 800000`, `"output_tokens_per_minute": 90000000`), "limits.rego:12:1: contract", "limits of quota_group anthropic: rate: output_tokens_per_minute is 90000000, not in 0..50000000"},
+		{"cap range", edited(t, limitsData, `"usd_per_day": 0`, `"usd_per_day": -0.5`), "limits.rego:12:1: contract", "limits of use_case assistant: spend: usd_per_day is -0.5, not in 0..4e+06"},
+		{"caps against each other", edited(t, limitsData, `"usd_per_day": 0, "usd_per_month": 0`, `"usd_per_day": 20, "usd_per_month": 10`), "limits.rego:12:1: contract", "usd_per_day is 20, above usd_per_month 10"},
+		{"cap of a plan", edited(t, limitsData, `"plans": {}`, `"plans": {"free": {"spend": {"usd_per_month": 5000000}}}`), "limits.rego:12:1: contract", "limits of plan free: spend: usd_per_month is 5e+06"},
+		{"output cap", edited(t, limitsData, `"max_output_tokens": 0`, `"max_output_tokens": 99000000`), "limits.rego:12:1: contract", "max_output_tokens is 99000000, not in 0..10000000"},
+		{"limits of no target", edited(t, limitsData, `"targets": {}`, `"targets": {"opus-9": {}}`), "config/limits/data.json:12:17: data", `"opus-9" is none of the targets`},
+		{"limits of no quota group", edited(t, limitsData, `"quota_groups": {}`, `"quota_groups": {"azure": {}}`), "config/limits/data.json:18:", `"azure" is none of the quota_groups`},
+		{"limits of no use case", edited(t, limitsData, `"use_cases": {}`, `"use_cases": {"cooking": {}}`), "config/limits/data.json:26:", `"cooking" is none of the use_cases`},
+		{"limits of no plan", edited(t, limitsData, `"plans": {}`, `"plans": {"gold": {}}`), "config/limits/data.json:27:", `"gold" is none of the plans`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,6 +99,67 @@ func TestTablesReachTheEngine(t *testing.T) {
 	plan, _ := p.Decider().Decide(snapshot(p.Revision.Catalog, tables.UseCases), &f)
 	if len(plan.Steps) != 2 || len(plan.Excluded) != 6 || plan.Excluded[0].Reasons[0] != "not_served" {
 		t.Errorf("steps %+v, excluded %+v, want two and six", plan.Steps, plan.Excluded)
+	}
+}
+
+func TestLimitsReachTablesAndGrants(t *testing.T) {
+	t.Parallel()
+	changes := edited(t, limitsData, `"targets": {}`, `"targets": {"haiku": {"concurrency": {"limit": 3}, "rate": {"requests_per_minute": 9}}}`)
+	for old, new := range map[string]string{
+		`"quota_groups": {}`: `"quota_groups": {"openai": {"rate": {"output_tokens_per_minute": 5000}}}`,
+		`"use_cases": {}`:    `"use_cases": {"batch": {"spend": {"usd_per_day": 12.5}}}`,
+		`"plans": {}`:        `"plans": {"paid": {"rate": {"tokens_per_minute": 1000}, "spend": {"usd_per_day": 0.01, "usd_per_month": 0.2, "fallback_usd_per_million_output": 75}, "max_output_tokens": 4096}}`,
+	} {
+		changes[limitsData] = strings.Replace(changes[limitsData], old, new, 1)
+	}
+	p, ps := build(t, policy.Options{}, changes)
+	if ps.Failed() {
+		t.Fatal(ps)
+	}
+	tables := p.Revision.Tables
+	if l := tables.TargetLimits[2]; l.Concurrency.Limit != 3 || l.Concurrency.Queue != 100 || l.Rate.RequestsPerMinute != 9 {
+		t.Errorf("haiku has %+v, want 3 at once, 9 a minute", l)
+	}
+	if g := tables.GroupRates; g["openai"].OutputTokensPerMinute != 5000 || g["anthropic"].OutputTokensPerMinute != 800_000 || len(g) != 2 {
+		t.Errorf("quota groups have %+v", g)
+	}
+	u, _ := tables.UseCaseIndex("batch")
+	if l := tables.UseCaseLimits[u]; l.Spend.DayPico != 12_500_000_000_000 || tables.UseCaseLimits[0].Counted() {
+		t.Errorf("batch has %+v, want $12.50 a day; others nothing", l)
+	}
+	paid, err := p.Grants(policy.KeyAttributes{ID: "k", Plan: "paid"})
+	want := core.CallerLimits{
+		Rate:            limit.RateSettings{TokensPerMinute: 1000, BurstSeconds: 60},
+		Spend:           limit.SpendSettings{DayPico: 10_000_000_000, MonthPico: 200_000_000_000, FallbackOutputPico: 75_000_000},
+		MaxOutputTokens: 4096,
+	}
+	if err != nil || paid.Limits != want {
+		t.Errorf("%+v, %v, want %+v", paid.Limits, err, want)
+	}
+	if free, err := p.Grants(policy.KeyAttributes{ID: "k", Plan: "free"}); err != nil || free.Limits.Counted() {
+		t.Errorf("%+v, %v, want no limits", free.Limits, err)
+	}
+}
+
+// A key's limits may depend on more than its plan, which an activation can't
+// enumerate: what is wrong there keeps the key out.
+func TestLimitsOfABrokenPolicy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ old, new, says string }{
+		{"else := kind.plans[input.plan]", `else := {"max_output_tokens": -4} if input.tenant == "acme"`, "max_output_tokens is -4"},
+		{"else := kind.plans[input.plan]", `else := {"extra": 1} if input.tenant == "acme"`, "unknown fields"},
+		{"limits := object.union(", `limits := {} if input.tenant == "acme" else := 7 if input.tenant == "other" else := object.union(`, `no field "max_output_tokens"`},
+		{"family), own)", `family), own) if not input.tenant == "acme"`, "undefined"},
+	} {
+		p, ps := build(t, policy.Options{}, edited(t, "limits.rego", c.old, c.new))
+		if ps.Failed() {
+			t.Errorf("%s: %v", c.new, ps)
+			continue
+		}
+		_, err := p.Grants(policy.KeyAttributes{ID: "k", Plan: "paid", Tenant: "acme"})
+		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), `limits of key "k"`) {
+			t.Errorf("%s: %v, want %q", c.new, err, c.says)
+		}
 	}
 }
 

@@ -25,9 +25,8 @@ func canaries(p *Policy) Problems {
 			if failure == nil {
 				continue
 			}
-			loc := e.plan.rule
 			if failure.Code == CodeFuel || failure.Code == CodeDeadline {
-				loc = e.program.hottest(e.plan, &evaluation{data: picture.data, input: e.words.facts(&f), virtual: newHoistCache(picture.shared)}, e.limits)
+				loc := e.program.hottest(e.plan, &evaluation{data: picture.data, input: e.words.facts(&f), virtual: newHoistCache(picture.shared)}, e.limits)
 				failure.File, failure.Row, failure.Col = loc.File, loc.Row, loc.Col
 			}
 			at := spot{failure.Code, failure.File, failure.Row}

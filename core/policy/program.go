@@ -18,11 +18,12 @@ const (
 	entryReactions  = "spillway.reactions.reaction"
 	entryDisclosure = "spillway.disclosure.disclose"
 	entryTiers      = "spillway.tiers.tier"
+	entryLimits     = "spillway.limits.limits"
 	entryAccess     = "spillway.access.grants"
 )
 
 func entryPoints() []string {
-	return []string{entryRouting, entryCircuits, entryReactions, entryDisclosure, entryTiers, entryAccess}
+	return []string{entryRouting, entryCircuits, entryReactions, entryDisclosure, entryTiers, entryLimits, entryAccess}
 }
 
 // program is a compiled set of modules with a query for each entry point. It

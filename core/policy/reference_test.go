@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-llm/spillway/core/policy"
 )
 
-// reference is the shipped routing policy in Go: R2.1 to R2.5 written down a
-// second time, so that neither an edit nor a new OPA changes routing unnoticed.
+// reference is the shipped routing policy in Go: R2.1 to R2.5 and R1.7 written
+// down a second time, so that neither an edit nor a new OPA changes routing unnoticed.
 type reference struct{ snap *core.Snapshot }
 
 type referenced struct {
@@ -30,6 +30,9 @@ func (r reference) plan(f *core.Facts) (ranked []string, preferred string, rows 
 	best := -1
 	for i := range r.snap.Targets {
 		row := r.row(i, use, f)
+		if r.snap.Catalog.Targets[i].Standby() {
+			row.nominal -= 500_000
+		}
 		rows = append(rows, row)
 		if row.able && (best < 0 || row.nominal > rows[best].nominal) {
 			best = i
@@ -41,6 +44,7 @@ func (r reference) plan(f *core.Facts) (ranked []string, preferred string, rows 
 			rows[best].reasons = append(rows[best].reasons, "forced_fallback")
 		}
 	}
+	r.reserve(rows, f)
 	order := slices.Clone(rows)
 	slices.SortStableFunc(order, func(a, b referenced) int { return cmp.Compare(b.total, a.total) })
 	for _, row := range order {
@@ -49,6 +53,19 @@ func (r reference) plan(f *core.Facts) (ranked []string, preferred string, rows 
 		}
 	}
 	return ranked, preferred, rows
+}
+
+// reserve keeps standby targets back while another is left.
+func (r reference) reserve(rows []referenced, f *core.Facts) {
+	standby := func(row referenced) bool { return r.snap.Catalog.Targets[row.index].Standby() }
+	if !slices.ContainsFunc(rows, func(row referenced) bool { return len(row.reasons) == 0 && !standby(row) }) {
+		return
+	}
+	for i, row := range rows {
+		if standby(row) && r.snap.Catalog.Targets[row.index].ID != f.Target {
+			rows[i].reasons = append(row.reasons, "standby")
+		}
+	}
 }
 
 func (r reference) row(i, use int, f *core.Facts) referenced {
@@ -137,7 +154,11 @@ func referenceFit(t *core.Target, f *core.Facts) int {
 // of 400 random decisions.
 func TestShippedRoutingEqualsTheReference(t *testing.T) {
 	t.Parallel()
-	p := shipped(t, policy.Options{})
+	equalsReference(t, shipped(t, policy.Options{}))
+}
+
+func equalsReference(t *testing.T, p *policy.Policy) {
+	t.Helper()
 	c := p.Revision.Catalog
 	r := rand.New(rand.NewPCG(20261130, 1))
 	empty := 0

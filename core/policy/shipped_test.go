@@ -63,7 +63,11 @@ func TestFolderIsOrdinaryRego(t *testing.T) {
 
 func TestDefaultTablesEqualTheShippedPolicies(t *testing.T) {
 	t.Parallel()
-	p := shipped(t, policy.Options{})
+	defaultsEqual(t, shipped(t, policy.Options{}))
+}
+
+func defaultsEqual(t *testing.T, p *policy.Policy) {
+	t.Helper()
 	got := p.Revision.Tables
 	want := core.DefaultTables(p.Revision.Catalog)
 	if err := want.Check(p.Revision.Catalog); err != nil {
@@ -72,6 +76,9 @@ func TestDefaultTablesEqualTheShippedPolicies(t *testing.T) {
 	if len(got.UseCases) != len(want.UseCases) {
 		t.Fatalf("%d use cases, want %d", len(got.UseCases), len(want.UseCases))
 	}
+	equal(t, "limits of targets", got.TargetLimits, want.TargetLimits)
+	equal(t, "rates of quota groups", got.GroupRates, want.GroupRates)
+	equal(t, "limits of use cases", got.UseCaseLimits, want.UseCaseLimits)
 	for u, useCase := range want.UseCases {
 		if !reflect.DeepEqual(got.UseCases[u], useCase) {
 			t.Errorf("use case %+v, want %+v", got.UseCases[u], useCase)

@@ -27,6 +27,8 @@ type tabulator struct {
 	program  *program
 	catalog  *core.Catalog
 	useCases []core.UseCase
+	files    Files
+	config   *ast.Term
 	data     *documents
 	limits   limits
 	shared   map[string]*shared
@@ -42,9 +44,9 @@ type shared struct {
 	all     bool            // every field may be read
 }
 
-func newTabulator(p *program, config *ast.Term, c *core.Catalog, useCases []core.UseCase, l limits) *tabulator {
+func newTabulator(p *program, files Files, config *ast.Term, c *core.Catalog, useCases []core.UseCase, l limits) *tabulator {
 	t := &tabulator{
-		program: p, catalog: c, useCases: useCases, limits: l, shared: map[string]*shared{}, answers: map[string]*ast.Term{},
+		program: p, catalog: c, useCases: useCases, files: files, config: config, limits: l, shared: map[string]*shared{}, answers: map[string]*ast.Term{},
 		data: newDocuments(pair{ast.StringTerm("config"), config}, pair{ast.StringTerm("targets"), targetsDocument(c)}),
 	}
 	return t
@@ -59,6 +61,7 @@ func (t *tabulator) tables() *core.Tables {
 		out.Tiers = append(out.Tiers, t.tiers(u.ID))
 		out.Disclosures = append(out.Disclosures, t.disclosures(u.ID))
 	}
+	t.limitTables(out)
 	return out
 }
 

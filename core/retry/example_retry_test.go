@@ -38,3 +38,18 @@ func ExampleParseHint() {
 	// 22.5s
 	// false
 }
+
+// Full jitter spreads a fleet over the whole interval; an overloaded vendor and a
+// refused connection have schedules of their own.
+func ExampleExponential() {
+	for n := range 4 {
+		fmt.Println(retry.Exponential(time.Second, 5*time.Second, n, 0.5))
+	}
+	fmt.Println(retry.Overloaded(time.Second, 0.5), retry.Connect(0, 0.5), retry.SwitchNode(0))
+	// Output:
+	// 500ms
+	// 1s
+	// 2s
+	// 2.5s
+	// 3s 1.5s 200ms
+}

@@ -92,6 +92,12 @@ func appendBody(dst []byte, typ string, e *core.Error, requestID string) []byte 
 	dst = append(dst, typ...)
 	dst = append(dst, `","message":`...)
 	dst = quote.Append(dst, reply.Text(e))
+	if e.Kind == core.KindLimitLocal && e.Code != "" {
+		// The format has no word for whose limit it is; its clients skip what they
+		// don't know.
+		dst = append(dst, `,"code":`...)
+		dst = quote.Append(dst, e.Code)
+	}
 	dst = append(dst, `},"request_id":`...)
 	if requestID == "" {
 		dst = append(dst, "null"...)

@@ -66,6 +66,21 @@ func TestAppendError(t *testing.T) {
 	}
 }
 
+// Which of the gateway's own limits refused is the one thing that the format has
+// no word for.
+func TestAppendError_NamesTheLimit(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[core.Kind]string{core.KindLimitLocal: "spend_per_day", core.KindRateLimited: ""} {
+		body, status := anthropic.New().AppendError(nil, &core.Error{Kind: kind, Code: "spend_per_day"}, "dec_1")
+		var got struct {
+			Error struct{ Type, Code string } `json:"error"`
+		}
+		if err := json.Unmarshal(body, &got); err != nil || status != 429 || got.Error.Type != "rate_limit_error" || got.Error.Code != want {
+			t.Errorf("%v: %d %s, %v", kind, status, body, err)
+		}
+	}
+}
+
 func TestAppendError_EveryKindHasAnAnswer(t *testing.T) {
 	t.Parallel()
 	for k := core.KindNone + 1; k < core.KindCount; k++ {

@@ -45,8 +45,8 @@ var answers = [core.KindCount]answer{
 	core.KindNoTarget:            {503, "server_error", "server_is_overloaded"},
 }
 
-// look returns how e looks. The code of the caller's own mistake is the one
-// that it was refused with, if any.
+// look returns how e looks. The code of the caller's own mistake, and of a limit
+// of the gateway's own, is the one that it was refused with, if any.
 func look(e *core.Error) answer {
 	a := answers[core.KindNone]
 	if e.Kind < core.KindCount {
@@ -55,7 +55,7 @@ func look(e *core.Error) answer {
 	if status := reply.Status(e, a.status); status != a.status {
 		a = answer{status, "invalid_request_error", refusal(status)}
 	}
-	if e.Kind.CallerFault() && e.Code != "" {
+	if (e.Kind.CallerFault() || e.Kind == core.KindLimitLocal) && e.Code != "" {
 		a.code = e.Code
 	}
 	return a

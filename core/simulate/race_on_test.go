@@ -1,0 +1,6 @@
+//go:build race
+
+package simulate_test
+
+// raced is whether the race detector slows policies down tenfold.
+const raced = true

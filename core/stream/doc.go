@@ -1,0 +1,2 @@
+// Package stream carries one streamed answer from a vendor to its caller.
+package stream
