@@ -20,7 +20,7 @@ type chatWriter struct {
 	results []toolResult
 	users   [][]byte // whole messages
 	// open are the calls of the last assistant turn.
-	open []toolCall
+	open openCalls
 	// attached counts what was moved out of tool results.
 	attached int
 }
@@ -34,15 +34,6 @@ type assistantTurn struct {
 	behind    string   // the path of a text behind a call
 }
 
-// toolCall is one call in the history.
-type toolCall struct {
-	own, id  string // the caller's id and the target's
-	name     string // the target's name for the tool
-	path     string
-	answered bool
-	object   []byte // the call as the target has it
-}
-
 // toolResult is what one tool said.
 type toolResult struct {
 	own, path string
@@ -52,18 +43,18 @@ type toolResult struct {
 // chatMessages returns the messages with the system prompt before them.
 func (d *draft) chatMessages(f fields) []byte {
 	c := &chatWriter{d: d, out: []byte{'['}}
-	if v := f["system"]; v != nil {
+	if v := f.get("system"); v != nil {
 		c.system(d.texts(v, "system"))
 	}
 	role, path := "", ""
-	d.each(f["messages"], "messages", func(at string, message []byte) {
+	d.each(f.get("messages"), "messages", func(at string, message []byte) {
 		m := d.read(message, at+".", only("role", "content"))
-		role, path = string(walk.Bytes(m["role"])), at
+		role, path = string(walk.Bytes(m.get("role"))), at
 		if role == "system" && at == "messages[0]" {
 			d.block(at + ".role=system") // its own vendor refuses it, too
 			return
 		}
-		c.message(role, m["content"], at)
+		c.message(role, m.get("content"), at)
 	})
 	switch {
 	case role == "assistant":
@@ -120,14 +111,14 @@ func (d *draft) texts(content []byte, path string) [][]byte {
 // text reads an Anthropic text block.
 func (d *draft) text(block []byte, at string) []byte {
 	f := d.read(block, at+".", only("type", "text", "citations"))
-	if v := f["citations"]; v != nil {
+	if v := f.get("citations"); v != nil {
 		d.drop("citations", at+".citations")
 	}
-	if !walk.IsString(f["text"]) {
-		d.block(at + ".text=" + kind(f["text"]))
+	if !walk.IsString(f.get("text")) {
+		d.block(at + ".text=" + kind(f.get("text")))
 		return nil
 	}
-	return f["text"]
+	return f.get("text")
 }
 
 // nonEmpty appends a text that is not empty.
@@ -208,19 +199,19 @@ func (c *chatWriter) call(block []byte, at string) {
 	d := c.d
 	f := d.read(block, at+".", only("type", "id", "name", "input", "caller"))
 	own, name := d.word(f, "id", at+"."), d.word(f, "name", at+".")
-	input := f["input"]
+	input := f.get("input")
 	switch {
 	case len(own) == 0:
-		d.block(at + ".id=" + kind(f["id"]))
+		d.block(at + ".id=" + kind(f.get("id")))
 		return
 	case len(name) == 0:
-		d.block(at + ".name=" + kind(f["name"]))
+		d.block(at + ".name=" + kind(f.get("name")))
 		return
 	case kind(input) != "object":
 		d.block(at + ".input=" + kind(input))
 		return
 	}
-	if v := f["caller"]; v != nil && string(walk.Get(v, "type")) != `"direct"` {
+	if v := f.get("caller"); v != nil && string(walk.Get(v, "type")) != `"direct"` {
 		d.block(at + ".caller.type=" + label(walk.Bytes(walk.Get(v, "type"))))
 	}
 	call := toolCall{own: string(own), id: d.ids.assign(string(own)), path: at}
@@ -268,7 +259,7 @@ func (c *chatWriter) endAssistant() {
 		b = append(b, ']')
 	}
 	c.out = append(b, '}')
-	c.open = t.calls
+	c.open = newOpenCalls(t.calls, func(call *toolCall) string { return call.own })
 }
 
 // echo brings the reasoning back where a turn with calls is refused without it.
@@ -314,12 +305,12 @@ func (c *chatWriter) result(block []byte, at string) (moved []part) {
 	r := toolResult{own: string(d.word(f, "tool_use_id", at+".")), path: at}
 	var texts [][]byte
 	say := func(text string) { texts = append(texts, quote.Append(nil, text)) }
-	switch kind(f["content"]) {
+	switch kind(f.get("content")) {
 	case "absent":
 	case "string":
-		texts = nonEmpty(texts, f["content"])
+		texts = nonEmpty(texts, f.get("content"))
 	default:
-		d.each(f["content"], at+".content", func(at string, block []byte) {
+		d.each(f.get("content"), at+".content", func(at string, block []byte) {
 			typ := string(walk.Bytes(walk.Get(block, "type")))
 			for _, p := range d.chatPart(block, at, typ) {
 				if p.text != nil {
@@ -349,36 +340,21 @@ func (c *chatWriter) result(block []byte, at string) (moved []part) {
 // Calls and results must pair up, or the vendor refuses the conversation.
 func (c *chatWriter) endUser() {
 	for _, r := range c.results {
-		call := findCall(c.open, r.own)
+		call := c.open.answer(r.own)
 		if call == nil {
 			c.d.block(r.path + ".tool_use_id=uncalled")
 			continue
 		}
-		call.answered = true
 		b := append(openMessage(c.out, "tool"), r.content...)
 		b = quote.Append(append(b, `,"tool_call_id":`...), call.id)
 		c.out = append(b, '}')
 	}
-	for _, call := range c.open {
-		if !call.answered {
-			c.d.block(call.path + ".id=unanswered")
-		}
-	}
+	c.open.unanswered(c.d)
 	for _, m := range c.users {
 		if c.out[len(c.out)-1] != '[' {
 			c.out = append(c.out, ',')
 		}
 		c.out = append(c.out, m...)
 	}
-	c.open, c.results, c.users = nil, nil, nil
-}
-
-// findCall returns the first call with that id which has no result yet.
-func findCall(open []toolCall, own string) *toolCall {
-	for i := range open {
-		if open[i].own == own && !open[i].answered {
-			return &open[i]
-		}
-	}
-	return nil
+	c.open, c.results, c.users = openCalls{}, nil, nil
 }

@@ -41,15 +41,15 @@ func (d *draft) imageURL(block []byte, at string) []part {
 		d.block(at + ".type=image")
 		return nil
 	}
-	s := d.read(f["source"], at+".source.", only("type", "media_type", "data", "url", "file_id"))
-	if kind(f["source"]) != "object" {
+	s := d.read(f.get("source"), at+".source.", only("type", "media_type", "data", "url", "file_id"))
+	if kind(f.get("source")) != "object" {
 		return nil
 	}
 	var url []byte
-	switch typ := string(walk.Bytes(s["type"])); {
-	case typ == "url" && walk.IsString(s["url"]) && !d.target.Profile.NoImageURLs:
-		url = s["url"]
-	case typ == "base64" && walk.IsString(s["media_type"]) && walk.IsString(s["data"]):
+	switch typ := string(walk.Bytes(s.get("type"))); {
+	case typ == "url" && walk.IsString(s.get("url")) && !d.target.Profile.NoImageURLs:
+		url = s.get("url")
+	case typ == "base64" && walk.IsString(s.get("media_type")) && walk.IsString(s.get("data")):
 		url = dataURL(s)
 	default:
 		d.block(at + ".source.type=" + label([]byte(typ)))
@@ -60,7 +60,7 @@ func (d *draft) imageURL(block []byte, at string) []part {
 
 // dataURL returns a base64 source as a data URL, without decoding it.
 func dataURL(source fields) []byte {
-	mime, data := source["media_type"], source["data"]
+	mime, data := source.get("media_type"), source.get("data")
 	b := append([]byte(`"data:`), mime[1:len(mime)-1]...)
 	b = append(b, ";base64,"...)
 	return append(b, data[1:]...)
@@ -74,7 +74,7 @@ func documentField(name string) fate {
 // cited blocks a document that is to be cited: the other form has no place for
 // citations, and an answer without them is not what was asked for.
 func (d *draft) cited(f fields, at string) {
-	if v := f["citations"]; v != nil && string(walk.Get(v, "enabled")) == "true" {
+	if v := f.get("citations"); v != nil && string(walk.Get(v, "enabled")) == "true" {
 		d.block(at + ".citations.enabled")
 	}
 }
@@ -83,13 +83,13 @@ func (d *draft) cited(f fields, at string) {
 func (d *draft) document(block []byte, at string) []part {
 	f := d.read(block, at+".", documentField)
 	d.cited(f, at)
-	s := d.read(f["source"], at+".source.", only("type", "media_type", "data", "content", "url", "file_id"))
-	if kind(f["source"]) != "object" {
+	s := d.read(f.get("source"), at+".source.", only("type", "media_type", "data", "content", "url", "file_id"))
+	if kind(f.get("source")) != "object" {
 		return nil
 	}
 	title, context := string(d.word(f, "title", at+".")), string(d.word(f, "context", at+"."))
-	switch typ := string(walk.Bytes(s["type"])); {
-	case typ == "base64" && string(walk.Bytes(s["media_type"])) == "application/pdf" && walk.IsString(s["data"]):
+	switch typ := string(walk.Bytes(s.get("type"))); {
+	case typ == "base64" && string(walk.Bytes(s.get("media_type"))) == "application/pdf" && walk.IsString(s.get("data")):
 		if !d.target.Capabilities.Documents || d.target.Profile.NoFiles || d.target.Profile.NoContentParts {
 			d.block(at + ".type=document")
 			return nil
@@ -98,12 +98,12 @@ func (d *draft) document(block []byte, at string) []part {
 			d.drop("context", at+".context")
 		}
 		return []part{{object: d.file(s, title, at)}}
-	case typ == "text" && walk.IsString(s["data"]):
+	case typ == "text" && walk.IsString(s.get("data")):
 		d.change("document", at+".type=document", "carried as text")
-		return []part{headed(title, context, "", walk.Bytes(s["data"]))}
-	case typ == "content" && s["content"] != nil:
+		return []part{headed(title, context, "", walk.Bytes(s.get("data")))}
+	case typ == "content" && s.get("content") != nil:
 		d.change("document", at+".type=document", "carried as text")
-		return append([]part{headed(title, context, "", nil)}, d.contentParts(s["content"], at+".source.content")...)
+		return append([]part{headed(title, context, "", nil)}, d.contentParts(s.get("content"), at+".source.content")...)
 	default:
 		d.block(at + ".source.type=" + label([]byte(typ)))
 		return nil
@@ -167,5 +167,5 @@ func (d *draft) searchResult(block []byte, at string) []part {
 	source := string(d.word(f, "source", at+"."))
 	d.change("search_result", at+".type=search_result", "carried as text")
 	head := headed(string(d.word(f, "title", at+".")), "", source, nil)
-	return append([]part{head}, d.contentParts(f["content"], at+".content")...)
+	return append([]part{head}, d.contentParts(f.get("content"), at+".content")...)
 }

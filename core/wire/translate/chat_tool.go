@@ -56,21 +56,21 @@ func (d *draft) function(tool []byte, at string) []byte {
 		return nil
 	}
 	f := d.read(tool, at+".", toolField)
-	name, schema := d.word(f, "name", at+"."), f["input_schema"]
+	name, schema := d.word(f, "name", at+"."), f.get("input_schema")
 	switch {
 	case len(name) == 0:
-		d.block(at + ".name=" + kind(f["name"]))
+		d.block(at + ".name=" + kind(f.get("name")))
 		return nil
 	case schema != nil && kind(schema) != "object":
 		d.block(at + ".input_schema=" + kind(schema))
 		return nil
 	}
-	d.callers(f["allowed_callers"], at)
+	d.callers(f.get("allowed_callers"), at)
 	if d.flag(f, "defer_loading", at+".") {
 		d.drop("defer_loading", at+".defer_loading")
 	}
 	b := append([]byte(`{"type":"function","function":{"name":`), quote.Append(nil, d.names.fit(string(name), maxToolName))...)
-	if v := f["description"]; walk.IsString(v) {
+	if v := f.get("description"); walk.IsString(v) {
 		b = append(append(b, `,"description":`...), v...)
 	}
 	b = append(append(b, `,"parameters":`...), objectSchema(schema)...)
@@ -104,7 +104,7 @@ func (d *draft) chatChoice(choice []byte, tools bool) {
 	}
 	f := d.read(choice, "tool_choice.", only("type", "name", "disable_parallel_tool_use"))
 	alone := d.flag(f, "disable_parallel_tool_use", "tool_choice.")
-	typ := string(walk.Bytes(f["type"]))
+	typ := string(walk.Bytes(f.get("type")))
 	var word []byte
 	switch typ {
 	case "auto", "none":

@@ -17,7 +17,7 @@ import (
 // arguments of a call or a schema, is not looked into.
 func checkpoint(to core.Wire, doc []byte, p *core.Profile) string {
 	w := walk.New(doc)
-	path := left(&w, &border{to: to, profile: p}, "", "")
+	path := left(&w, &border{to: to, profile: p}, "")
 	if path == "" && !w.End() {
 		path = w.Err().Error()
 	}
@@ -30,36 +30,46 @@ type border struct {
 	profile *core.Profile
 }
 
-// left returns the path of the first key that does not belong. The place is the
-// path without its indices.
-func left(w *walk.Walker, b *border, path, place string) string {
+// left returns the path, from here, of the first key that does not belong. The
+// place is the path from the top without its indices.
+func left(w *walk.Walker, b *border, place string) string {
 	switch w.Kind() {
 	case '{':
 		w.Enter()
 		for name, ok := w.Member(); ok; name, ok = w.Member() {
-			at, in := strings.TrimPrefix(path+"."+string(name), "."), strings.TrimPrefix(place+"."+string(name), ".")
+			in := string(name)
+			if place != "" {
+				in = place + "." + in
+			}
 			if !b.allows(in) {
-				return at
+				return string(name)
 			}
 			if free(in) {
 				w.Skip()
 				continue
 			}
-			if found := left(w, b, at, in); found != "" {
-				return found
+			if found := left(w, b, in); found != "" {
+				return below(string(name), found)
 			}
 		}
 	case '[':
 		w.Enter()
 		for i := 0; w.Element(); i++ {
-			if found := left(w, b, fmt.Sprintf("%s[%d]", path, i), place); found != "" {
-				return found
+			if found := left(w, b, place); found != "" {
+				return below(fmt.Sprintf("[%d]", i), found)
 			}
 		}
 	default:
 		w.Skip()
 	}
 	return ""
+}
+
+func below(at, path string) string {
+	if path[0] == '[' {
+		return at + path
+	}
+	return at + "." + path
 }
 
 // free reports whether what stands below a key is the caller's own.

@@ -63,16 +63,16 @@ func (d *draft) thinking(thinking, effort []byte) thinks {
 		t.from = []string{"thinking"}
 		of := only("type", "budget_tokens", "display")
 		f := d.read(thinking, "thinking.", of)
-		switch typ := string(walk.Bytes(f["type"])); typ {
+		switch typ := string(walk.Bytes(f.get("type"))); typ {
 		case "disabled":
 			t.asked = "none"
 		case "enabled":
-			t.asked = d.budget(f["budget_tokens"])
+			t.asked = d.budget(f.get("budget_tokens"))
 		case "adaptive", "between_tools":
 		default:
 			d.block("thinking.type=" + label([]byte(typ)))
 		}
-		if f["display"] != nil {
+		if f.get("display") != nil {
 			d.drop("thinking.display", "thinking.display")
 		}
 	}

@@ -19,16 +19,18 @@ type toolIDs struct {
 	prefix string
 	salt   string // of what made ids are made
 	used   map[string]bool
+	made   map[string]int // how many were made from an id
 }
 
 // assign returns the id of another call.
 func (t *toolIDs) assign(own string) string {
 	if t.used == nil {
-		t.used = map[string]bool{}
+		t.used, t.made = map[string]bool{}, map[string]int{}
 	}
 	id := own
-	for n := 0; !t.fits(id) || t.used[id]; n++ {
-		id = t.made(own, n)
+	for !t.fits(id) || t.used[id] {
+		id = t.make(own, t.made[own])
+		t.made[own]++
 	}
 	t.used[id] = true
 	return id
@@ -49,8 +51,8 @@ func (t *toolIDs) fits(id string) bool {
 // madeLetters is how long a made id is where the rule doesn't say.
 const madeLetters = 24
 
-// made returns the n-th id made from the caller's.
-func (t *toolIDs) made(own string, n int) string {
+// make returns the n-th id made from the caller's.
+func (t *toolIDs) make(own string, n int) string {
 	sum := sha256.Sum256([]byte(t.salt + "\x00" + own + "\x00" + strconv.Itoa(n)))
 	letters := hex.EncodeToString(sum[:])
 	want := max(madeLetters, t.rule.Least)

@@ -2,7 +2,6 @@ package translate
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,10 +21,10 @@ type messagesWriter struct {
 
 	role           string // of the turn that is gathered: user, assistant or ""
 	parts, results []part
-	calls          []toolCall // of the turn that is gathered, then of the last one
-	open           []toolCall
-	markers        int    // cache markers so far
-	speaker        string // the role of the message that is read
+	calls          []toolCall // of the turn that is gathered
+	open           openCalls  // of the one before
+	markers        int        // cache markers so far
+	speaker        string     // the role of the message that is read
 	late           []part
 	lateAt         string
 }
@@ -36,7 +35,7 @@ func (d *draft) messages(messages []byte) *messagesWriter {
 	role, path := "", ""
 	d.each(messages, "messages", func(at string, message []byte) {
 		f := d.read(message, at+".", chatMessageField)
-		role, path = string(walk.Bytes(f["role"])), at
+		role, path = string(walk.Bytes(f.get("role"))), at
 		m.message(role, f, at)
 	})
 	if role == "assistant" {
@@ -65,25 +64,25 @@ func chatMessageField(name string) fate {
 
 func (m *messagesWriter) message(role string, f fields, at string) {
 	m.speaker = role
-	if f["name"] != nil && role != "function" {
+	if f.get("name") != nil && role != "function" {
 		m.d.drop("name", at+".name")
 	}
-	if f["audio"] != nil {
+	if f.get("audio") != nil {
 		m.d.block(at + ".audio")
 	}
 	if role != "assistant" {
 		for _, name := range []string{"tool_calls", "function_call", "refusal"} {
-			if f[name] != nil {
+			if f.get(name) != nil {
 				m.d.block(at + "." + name)
 			}
 		}
 	}
 	switch role {
 	case "system", "developer":
-		m.systemMessage(m.content(f["content"], at+".content"), at)
+		m.systemMessage(m.content(f.get("content"), at+".content"), at)
 	case "user":
 		m.turn("user")
-		m.parts = append(m.parts, m.content(f["content"], at+".content")...)
+		m.parts = append(m.parts, m.content(f.get("content"), at+".content")...)
 	case "tool", "function":
 		m.turn("user")
 		m.result(role, f, at)
@@ -141,24 +140,16 @@ func (m *messagesWriter) endTurn(next string) {
 	}
 	switch m.role {
 	case "user":
-		m.unanswered()
+		m.open.unanswered(m.d)
 		m.write("user", append(m.results, m.parts...))
-		m.open = nil
+		m.open = openCalls{}
 	case "assistant":
 		m.write("assistant", m.parts)
-		m.open = m.calls
+		m.open = newOpenCalls(m.calls, func(c *toolCall) string { return c.own })
 	}
 	m.parts, m.results, m.calls = nil, nil, nil
 	if stays {
 		m.write("system", late)
-	}
-}
-
-func (m *messagesWriter) unanswered() {
-	for _, call := range m.open {
-		if !call.answered {
-			m.d.block(call.path + ".id=unanswered")
-		}
 	}
 }
 
@@ -170,24 +161,16 @@ func (m *messagesWriter) write(role string, parts []part) {
 
 // result gathers what one tool said.
 func (m *messagesWriter) result(role string, f fields, at string) {
-	id, of := string(m.d.word(f, "tool_call_id", at+".")), func(c *toolCall) string { return c.own }
 	field := "tool_call_id"
 	if role == "function" {
-		field = "name"
-		id, of = string(m.d.word(f, "name", at+".")), func(c *toolCall) string { return c.name }
+		field = "name" // an older form: there is one call at most, and it has no id
 	}
-	var call *toolCall
-	for i := range m.open {
-		if c := &m.open[i]; call == nil && !c.answered && of(c) == id {
-			call = c
-		}
-	}
+	call := m.open.answer(string(m.d.word(f, field, at+".")))
 	if call == nil {
 		m.d.block(at + "." + field + "=uncalled")
 		return
 	}
-	call.answered = true
-	content := m.content(f["content"], at+".content")
+	content := m.content(f.get("content"), at+".content")
 	b := quote.Append([]byte(`{"type":"tool_result","tool_use_id":`), call.id)
 	failed := false
 	if len(content) > 0 && content[0].text != nil {
@@ -215,18 +198,18 @@ func withoutToolError(literal []byte) ([]byte, bool) {
 
 // assistant gathers an assistant's message.
 func (m *messagesWriter) assistant(f fields, at string) {
-	parts := m.content(f["content"], at+".content")
+	parts := m.content(f.get("content"), at+".content")
 	for _, p := range parts {
 		if p.text == nil {
 			m.d.block(at + ".content")
 		}
 	}
 	m.parts = append(m.parts, parts...)
-	if v := f["refusal"]; walk.IsString(v) && !blank(v) {
+	if v := f.get("refusal"); walk.IsString(v) && !blank(v) {
 		m.d.change("refusal", at+".refusal", "carried as text")
 		m.parts = append(m.parts, part{text: v})
 	}
-	if v := f["tool_calls"]; v != nil {
+	if v := f.get("tool_calls"); v != nil {
 		m.d.each(v, at+".tool_calls", func(at string, call []byte) {
 			if typ := walk.Get(call, "type"); typ != nil && string(typ) != `"function"` {
 				m.d.block(at + ".type=" + label(walk.Bytes(typ)))
@@ -238,11 +221,11 @@ func (m *messagesWriter) assistant(f fields, at string) {
 				}
 				return only("type", "id", "function", "index")(name)
 			})
-			m.call(string(m.d.word(c, "id", at+".")), c["function"], at, at+".function")
+			m.call(string(m.d.word(c, "id", at+".")), c.get("function"), at, at+".function")
 		})
 	}
-	if v := f["function_call"]; v != nil {
-		m.call(fmt.Sprintf("call_%d", len(m.out)), v, at, at+".function_call")
+	if v := f.get("function_call"); v != nil {
+		m.call("", v, at, at+".function_call")
 	}
 }
 
@@ -253,17 +236,21 @@ func (m *messagesWriter) call(own string, function []byte, at, path string) {
 		return
 	}
 	name := string(m.d.word(f, "name", path+"."))
-	input, ok := arguments(f["arguments"])
+	input, ok := arguments(f.get("arguments"))
+	legacy := path == at+".function_call"
 	switch {
-	case own == "":
+	case own == "" && !legacy:
 		m.d.block(at + ".id=absent")
 		return
 	case name == "":
-		m.d.block(path + ".name=" + kind(f["name"]))
+		m.d.block(path + ".name=" + kind(f.get("name")))
 		return
 	case !ok:
 		m.d.block(path + ".arguments")
 		return
+	}
+	if legacy {
+		own = name // by which its result names it
 	}
 	c := toolCall{own: own, name: name, id: m.d.ids.assign(own), path: at}
 	b := quote.Append([]byte(`{"type":"tool_use","id":`), c.id)
@@ -337,25 +324,25 @@ func (m *messagesWriter) part(doc []byte, at string) (part, bool) {
 	}
 	switch known {
 	case "text", "refusal":
-		if !walk.IsString(f[typ]) {
-			d.block(at + "." + typ + "=" + kind(f[typ]))
+		if !walk.IsString(f.get(typ)) {
+			d.block(at + "." + typ + "=" + kind(f.get(typ)))
 			return part{}, false
 		}
 		if typ == "refusal" {
 			d.change("refusal", at+".refusal", "carried as text")
 		}
-		p.text = f[typ]
+		p.text = f.get(typ)
 		if blank(p.text) {
 			return part{}, false
 		}
 	case "image_url":
-		p.object = d.image(f[typ], at+".image_url")
+		p.object = d.image(f.get(typ), at+".image_url")
 	case "file":
-		p.object = d.pdf(f[typ], at+".file")
+		p.object = d.pdf(f.get(typ), at+".file")
 	default:
 		d.block(at + ".type=" + label([]byte(typ)))
 	}
-	if marker := m.marker(f["prompt_cache_breakpoint"], at); marker != nil {
+	if marker := m.marker(f.get("prompt_cache_breakpoint"), at); marker != nil {
 		p = marked(p, marker)
 	}
 	return p, p.text != nil || p.object != nil

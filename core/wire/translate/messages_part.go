@@ -13,10 +13,10 @@ func (d *draft) image(v []byte, at string) []byte {
 	if kind(v) != "object" {
 		return nil
 	}
-	if detail := walk.Bytes(f["detail"]); len(detail) > 0 && string(detail) != "auto" {
+	if detail := walk.Bytes(f.get("detail")); len(detail) > 0 && string(detail) != "auto" {
 		d.drop("detail", at+".detail")
 	}
-	url := f["url"]
+	url := f.get("url")
 	if !d.target.Capabilities.Images || !walk.IsString(url) {
 		d.block(at)
 		return nil
@@ -50,20 +50,20 @@ func (d *draft) pdf(v []byte, at string) []byte {
 	if kind(v) != "object" {
 		return nil
 	}
-	if f["file_id"] != nil {
+	if f.get("file_id") != nil {
 		d.block(at + ".file_id") // the vendor's own storage holds it
 		return nil
 	}
-	mime, data, ok := splitDataURL(walk.Bytes(f["file_data"]))
-	if !ok && f["file_data"] != nil && bytes.HasPrefix(walk.Bytes(f["file_data"]), []byte("JVBERi0")) {
-		mime, data, ok = "application/pdf", walk.Bytes(f["file_data"]), true
+	mime, data, ok := splitDataURL(walk.Bytes(f.get("file_data")))
+	if !ok && f.get("file_data") != nil && bytes.HasPrefix(walk.Bytes(f.get("file_data")), []byte("JVBERi0")) {
+		mime, data, ok = "application/pdf", walk.Bytes(f.get("file_data")), true
 	}
 	if !ok || mime != "application/pdf" || !isBase64(data) || !d.target.Capabilities.Documents {
 		d.block(at + ".file_data")
 		return nil
 	}
 	b := []byte(`{"type":"document",`)
-	if name := f["filename"]; walk.IsString(name) && !blank(name) {
+	if name := f.get("filename"); walk.IsString(name) && !blank(name) {
 		b = append(append(append(b, `"title":`...), name...), ',')
 	}
 	return appendSource(b, mime, data)

@@ -19,17 +19,17 @@ type definition struct {
 func (d *draft) messagesTools(f fields) (forced bool) {
 	var tools []definition
 	field := "tools"
-	if v := f["tools"]; v != nil {
+	if v := f.get("tools"); v != nil {
 		d.each(v, "tools", func(at string, tool []byte) {
 			if typ := walk.Bytes(walk.Get(tool, "type")); string(typ) != "function" {
 				d.block(at + ".type=" + label(typ))
 				return
 			}
 			t := d.read(tool, at+".", only("type", "function"))
-			tools = append(tools, d.tool(t["function"], at+".function"))
+			tools = append(tools, d.tool(t.get("function"), at+".function"))
 		})
 	}
-	if v := f["functions"]; v != nil {
+	if v := f.get("functions"); v != nil {
 		field = "functions"
 		d.each(v, "functions", func(at string, function []byte) {
 			tools = append(tools, d.tool(function, at))
@@ -59,17 +59,17 @@ func (d *draft) tool(function []byte, at string) definition {
 	if kind(function) != "object" {
 		return definition{}
 	}
-	name, schema := d.word(f, "name", at+"."), f["parameters"]
+	name, schema := d.word(f, "name", at+"."), f.get("parameters")
 	switch {
 	case len(name) == 0:
-		d.block(at + ".name=" + kind(f["name"]))
+		d.block(at + ".name=" + kind(f.get("name")))
 		return definition{}
 	case schema != nil && kind(schema) != "object":
 		d.block(at + ".parameters=" + kind(schema))
 		return definition{}
 	}
 	b := quote.Append([]byte(`{"name":`), d.names.fit(string(name), maxMessagesToolName))
-	if v := f["description"]; walk.IsString(v) {
+	if v := f.get("description"); walk.IsString(v) {
 		b = append(append(b, `,"description":`...), v...)
 	}
 	b = append(append(b, `,"input_schema":`...), objectSchema(schema)...)
@@ -98,17 +98,18 @@ func (d *draft) enforceable(schema []byte) bool {
 // allowedOnly keeps the tools that may be called. Where one of them isn't
 // declared all are kept: the choice is not what it seems.
 func (d *draft) allowedOnly(tools []definition, allowed []string) []definition {
-	declared := func(name string) bool {
-		return slices.ContainsFunc(tools, func(t definition) bool { return t.name == name })
+	declared, may := map[string]bool{}, map[string]bool{}
+	for _, t := range tools {
+		declared[t.name] = true
 	}
 	for _, name := range allowed {
-		if !declared(name) {
+		if may[name] = true; !declared[name] {
 			d.warn("tool_choice.allowed_tools dropped: it names a tool that is not declared")
 			return tools
 		}
 	}
 	d.warn("tool_choice.allowed_tools carried: other tools are not declared")
-	return slices.DeleteFunc(tools, func(t definition) bool { return !slices.Contains(allowed, t.name) })
+	return slices.DeleteFunc(tools, func(t definition) bool { return !may[t.name] })
 }
 
 // choice is the choice among tools in Anthropic's words.
@@ -120,9 +121,9 @@ type choice struct {
 
 // choice reads tool_choice, or function_call, its older name.
 func (d *draft) choice(f fields) choice {
-	v, path := f["tool_choice"], "tool_choice"
+	v, path := f.get("tool_choice"), "tool_choice"
 	if v == nil {
-		v, path = f["function_call"], "function_call"
+		v, path = f.get("function_call"), "function_call"
 	}
 	c := choice{path: path}
 	switch kind(v) {
@@ -178,7 +179,7 @@ func (d *draft) choiceObject(v []byte, c choice) choice {
 
 // messagesChoice writes the choice among tools.
 func (d *draft) messagesChoice(c choice, tools bool, f fields) {
-	parallel := f["parallel_tool_calls"]
+	parallel := f.get("parallel_tool_calls")
 	if k := kind(parallel); k != "absent" && k != "boolean" {
 		d.block("parallel_tool_calls=" + k)
 	}

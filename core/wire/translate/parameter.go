@@ -45,7 +45,7 @@ func (d *draft) maxTokens(asked []byte, name, path string, needed bool) int64 {
 func (d *draft) sampling(f fields, mode core.Sampling, highest float64) {
 	kept := false
 	for _, name := range []string{"temperature", "top_p"} {
-		v := f[name]
+		v := f.get(name)
 		if v == nil {
 			continue
 		}
@@ -86,7 +86,7 @@ func (d *draft) stops(v []byte, name, path string, limit int) {
 			case !walk.IsString(s):
 				d.block(at + "=" + kind(s))
 			case blank(s):
-				d.warn("%s dropped: it is blank", at)
+				d.change("stop_sequences", at, "dropped: it is blank")
 			default:
 				list = append(list, s)
 			}
@@ -146,7 +146,7 @@ func (d *draft) safetyIdentifier(metadata []byte) {
 			return carried
 		}
 		return unknown
-	})["user_id"]
+	}).get("user_id")
 	switch {
 	case id == nil:
 	case !walk.IsString(id):
@@ -163,7 +163,7 @@ func (d *draft) safetyIdentifier(metadata []byte) {
 // userID writes a Chat Completions caller's user as Anthropic's.
 func (d *draft) userID(f fields) {
 	for _, name := range []string{"safety_identifier", "user"} {
-		id := f[name]
+		id := f.get(name)
 		if id == nil {
 			continue
 		}

@@ -106,13 +106,13 @@ func closedAndComplete(schema []byte) bool {
 		return false
 	}
 	required := requiredNames(schema)
-	return !slices.ContainsFunc(properties, func(m member) bool { return !slices.Contains(required, m.name) })
+	return !slices.ContainsFunc(properties, func(m member) bool { return !required[m.name] })
 }
 
-func requiredNames(schema []byte) []string {
-	var names []string
+func requiredNames(schema []byte) map[string]bool {
+	names := map[string]bool{}
 	for _, e := range elements(walk.Get(schema, "required")) {
-		names = append(names, string(walk.Bytes(e)))
+		names[string(walk.Bytes(e))] = true
 	}
 	return names
 }
@@ -266,7 +266,7 @@ func (s *simplifier) closeObject(dst, doc []byte) []byte {
 	properties, more := members(walk.Get(doc, "properties")), walk.Get(doc, "additionalProperties")
 	required := requiredNames(doc)
 	for _, m := range properties {
-		if !slices.Contains(required, m.name) {
+		if !required[m.name] {
 			s.optional++
 		}
 	}

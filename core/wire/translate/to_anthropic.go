@@ -29,12 +29,12 @@ func chatField(name string) fate {
 func (d *draft) toAnthropic(doc []byte) {
 	f := d.read(doc, "", chatField)
 	d.onlyOneAnswer(f)
-	m := d.messages(f["messages"])
+	m := d.messages(f.get("messages"))
 	d.out = append(d.out, '{')
 	d.field("model", quote.Append(nil, d.target.Model))
-	limit, name := f["max_completion_tokens"], "max_completion_tokens"
-	if limit == nil && f["max_tokens"] != nil {
-		limit, name = f["max_tokens"], "max_tokens"
+	limit, name := f.get("max_completion_tokens"), "max_completion_tokens"
+	if limit == nil && f.get("max_tokens") != nil {
+		limit, name = f.get("max_tokens"), "max_tokens"
 	}
 	s := situation{limit: d.maxTokens(limit, "max_tokens", name, true), inLoop: m.inLoop}
 	if len(m.system) > 0 {
@@ -42,16 +42,16 @@ func (d *draft) toAnthropic(doc []byte) {
 	}
 	d.field("messages", append(m.out, ']'))
 	s.forced = d.messagesTools(f)
-	effort, on := d.thinkingFor(f["reasoning_effort"], s)
-	d.outputConfig(effort, f["response_format"])
-	d.stops(f["stop"], "stop_sequences", "stop", 0)
+	effort, on := d.thinkingFor(f.get("reasoning_effort"), s)
+	d.outputConfig(effort, f.get("response_format"))
+	d.stops(f.get("stop"), "stop_sequences", "stop", 0)
 	mode := d.target.Traits.Sampling
 	if mode == core.SamplingDefault || mode == core.SamplingUnlessReasoning || on {
 		mode = core.SamplingNone
 	}
 	d.sampling(f, mode, 1)
 	d.userID(f)
-	d.tier(f["service_tier"])
+	d.tier(f.get("service_tier"))
 	if d.flag(f, "stream", "") {
 		d.field("stream", []byte("true"))
 	}
@@ -63,14 +63,14 @@ func (d *draft) toAnthropic(doc []byte) {
 // as none.
 func (d *draft) onlyOneAnswer(f fields) {
 	for _, x := range [][2]string{{"n", "1"}, {"logprobs", "false"}, {"top_logprobs", "0"}, {"modalities", `["text"]`}} {
-		if v := f[x[0]]; v != nil && string(compacted(v)) != x[1] {
+		if v := f.get(x[0]); v != nil && string(compacted(v)) != x[1] {
 			d.block(x[0] + "=" + label(v))
 		}
 	}
 	if d.flag(f, "store", "") {
 		d.warn("store dropped: the answer is not stored at the vendor")
 	}
-	if v := f["logit_bias"]; v != nil && len(compacted(v)) > 2 {
+	if v := f.get("logit_bias"); v != nil && len(compacted(v)) > 2 {
 		d.warn("logit_bias dropped: the target weighs tokens as it likes")
 	}
 }
@@ -124,11 +124,11 @@ func (d *draft) outputSchema(format []byte) []byte {
 	case !d.target.Capabilities.JSONSchema:
 		d.block(path + ".json_schema")
 		return nil
-	case kind(f["schema"]) != "object":
-		d.block(path + ".json_schema.schema=" + kind(f["schema"]))
+	case kind(f.get("schema")) != "object":
+		d.block(path + ".json_schema.schema=" + kind(f.get("schema")))
 		return nil
 	}
-	schema, s := simplify(f["schema"])
+	schema, s := simplify(f.get("schema"))
 	if s.blocker != "" {
 		d.block(path + ".json_schema.schema." + s.blocker)
 		return nil

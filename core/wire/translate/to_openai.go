@@ -29,7 +29,7 @@ func (d *draft) toOpenAI(doc []byte) {
 	f := d.read(doc, "", messagesField)
 	p := &d.target.Profile
 	config := fields{}
-	if v := f["output_config"]; v != nil {
+	if v := f.get("output_config"); v != nil {
 		config = d.read(v, "output_config.", only("effort", "format"))
 	}
 	d.out = append(d.out, '{')
@@ -39,19 +39,19 @@ func (d *draft) toOpenAI(doc []byte) {
 	if limit == "" {
 		limit = "max_completion_tokens"
 	}
-	d.maxTokens(f["max_tokens"], limit, "max_tokens", false)
-	if v := f["stop_sequences"]; v != nil {
+	d.maxTokens(f.get("max_tokens"), limit, "max_tokens", false)
+	if v := f.get("stop_sequences"); v != nil {
 		n := len(d.out)
 		if d.stops(v, "stop", "stop_sequences", maxStops); len(d.out) > n {
 			d.warn("stop_sequences carried as stop: which of them ended an answer is not told")
 		}
 	}
-	tools := d.chatTools(f["tools"], f["tool_choice"])
-	d.chatFormat(config["format"], f["output_format"])
-	effort := d.reasoningEffort(d.thinking(f["thinking"], config["effort"]), tools)
+	tools := d.chatTools(f.get("tools"), f.get("tool_choice"))
+	d.chatFormat(config.get("format"), f.get("output_format"))
+	effort := d.reasoningEffort(d.thinking(f.get("thinking"), config.get("effort")), tools)
 	d.chatSampling(f, effort)
-	d.noContextEdits(f["context_management"])
-	d.safetyIdentifier(f["metadata"])
+	d.noContextEdits(f.get("context_management"))
+	d.safetyIdentifier(f.get("metadata"))
 	if d.flag(f, "stream", "") {
 		d.field("stream", []byte("true"))
 		if !d.refuses("stream_options") {
@@ -73,7 +73,7 @@ func (d *draft) chatSampling(f fields, effort string) {
 		}
 	}
 	d.sampling(f, mode, 2)
-	v := f["top_k"]
+	v := f.get("top_k")
 	_, number := walk.Int(v)
 	switch {
 	case v == nil:
@@ -94,23 +94,23 @@ func (d *draft) chatFormat(format, old []byte) {
 		return
 	}
 	f := d.read(format, path+".", only("type", "schema"))
-	switch typ := walk.Bytes(f["type"]); {
+	switch typ := walk.Bytes(f.get("type")); {
 	case string(typ) != "json_schema":
 		d.block(path + ".type=" + label(typ))
 		return
-	case kind(f["schema"]) != "object":
-		d.block(path + ".schema=" + kind(f["schema"]))
+	case kind(f.get("schema")) != "object":
+		d.block(path + ".schema=" + kind(f.get("schema")))
 		return
 	case !d.target.Capabilities.JSONSchema || d.refuses("response_format"):
 		d.block(path)
 		return
 	}
 	strict := "true"
-	if !strictlyOpenAI(f["schema"], true) {
+	if !strictlyOpenAI(f.get("schema"), true) {
 		strict = "false"
 		d.warn("%s.schema is not enforced: the target enforces closed objects whose properties are all required", path)
 	}
-	b := append([]byte(`{"type":"json_schema","json_schema":{"name":"response","schema":`), f["schema"]...)
+	b := append([]byte(`{"type":"json_schema","json_schema":{"name":"response","schema":`), f.get("schema")...)
 	d.field("response_format", append(b, `,"strict":`+strict+`}}`...))
 }
 
@@ -120,15 +120,15 @@ func (d *draft) noContextEdits(v []byte) {
 	if v == nil {
 		return
 	}
-	edits := d.read(v, "context_management.", only("edits"))["edits"]
+	edits := d.read(v, "context_management.", only("edits")).get("edits")
 	if edits != nil {
 		d.each(edits, "context_management.edits", func(at string, e []byte) {
 			f := d.read(e, at+".", only("type", "keep"))
-			keep := walk.Bytes(f["keep"])
-			if kind(f["keep"]) == "object" {
-				keep = walk.Bytes(walk.Get(f["keep"], "type"))
+			keep := walk.Bytes(f.get("keep"))
+			if kind(f.get("keep")) == "object" {
+				keep = walk.Bytes(walk.Get(f.get("keep"), "type"))
 			}
-			typ := walk.Bytes(f["type"])
+			typ := walk.Bytes(f.get("type"))
 			if !strings.HasPrefix(string(typ), "clear_thinking_") || string(keep) != "all" {
 				d.block(at + ".type=" + label(typ))
 			}

@@ -24,7 +24,8 @@ type Form struct {
 	// Warnings say what was changed or left out, in ASCII, each naming its field.
 	Warnings []string
 	// Blockers are the JSON paths of all that can't be carried, in ASCII, for
-	// example messages[2].content[0].type=server_tool_use.
+	// example messages[2].content[0].type=server_tool_use. A request that is all
+	// blockers has the first thousand of them.
 	Blockers []string
 	// Names are the tool names that had to be shortened, for the way back.
 	Names Names
@@ -104,8 +105,15 @@ type note struct {
 	places           int
 }
 
+// maxBlockers bounds what a body of nothing but blockers costs.
+const maxBlockers = 1000
+
 // block makes the request not portable because of what is at the path.
-func (d *draft) block(path string) { d.blockers = append(d.blockers, path) }
+func (d *draft) block(path string) {
+	if len(d.blockers) < maxBlockers {
+		d.blockers = append(d.blockers, path)
+	}
+}
 
 // warn tells of a change to one field.
 func (d *draft) warn(format string, args ...any) {
@@ -152,14 +160,29 @@ const (
 	silent  // dropped: it says nothing that the other form lacks
 )
 
-// fields are the values of an object's carried fields, nulls left out.
-type fields map[string][]byte
+// fields are the values of an object's carried fields, nulls left out. They are
+// few: looking through them costs less than a map.
+type fields []struct {
+	name  string
+	value []byte
+}
+
+// get returns a field's value, nil without one. Of a field that is there twice the
+// last one counts, as JSON readers have it.
+func (f fields) get(name string) []byte {
+	for i := len(f) - 1; i >= 0; i-- {
+		if f[i].name == name {
+			return f[i].value
+		}
+	}
+	return nil
+}
 
 // read takes an object apart: it keeps what is carried, notes what is dropped
 // and blocks at what it doesn't know. A null says nothing, whatever its name.
 // The path is that of the object, with a dot at its end, or "".
 func (d *draft) read(object []byte, path string, of func(name string) fate) fields {
-	f := fields{}
+	var f fields
 	w := walk.New(object)
 	if w.Kind() != '{' || !w.Enter() {
 		d.block(strings.TrimSuffix(path, ".") + "=" + kind(object))
@@ -170,9 +193,12 @@ func (d *draft) read(object []byte, path string, of func(name string) fate) fiel
 		if walk.IsNull(v) {
 			continue
 		}
-		switch of(string(name)) {
+		switch key := string(name); of(key) {
 		case carried:
-			f[string(name)] = v
+			f = append(f, struct {
+				name  string
+				value []byte
+			}{key, v})
 		case dropped:
 			d.drop(string(name), path+string(name))
 		case silent:
@@ -215,7 +241,7 @@ func (d *draft) each(array []byte, path string, f func(at string, element []byte
 // word returns a string field, and blocks at anything else. An absent field is
 // nil and no fault.
 func (d *draft) word(f fields, name, path string) []byte {
-	v := f[name]
+	v := f.get(name)
 	if v != nil && !walk.IsString(v) {
 		d.block(path + name + "=" + kind(v))
 		return nil
@@ -225,7 +251,7 @@ func (d *draft) word(f fields, name, path string) []byte {
 
 // flag reports whether a field is true; anything but a boolean blocks.
 func (d *draft) flag(f fields, name, path string) bool {
-	v := f[name]
+	v := f.get(name)
 	if k := kind(v); k != "absent" && k != "boolean" {
 		d.block(path + name + "=" + k)
 	}
