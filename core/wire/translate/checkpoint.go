@@ -41,7 +41,10 @@ func left(w *walk.Walker, b *border, place string) string {
 			if place != "" {
 				in = place + "." + in
 			}
-			if !b.allows(in) {
+			switch {
+			case len(name) == 0:
+				return `""` // no form has it, and an empty path would say that all is well
+			case !b.allows(in):
 				return string(name)
 			}
 			if free(in) {

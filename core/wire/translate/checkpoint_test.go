@@ -26,6 +26,8 @@ func TestCheckpoint(t *testing.T) {
 		{o, `{"messages":[{"content":"x","reasoning_content":"x"}]}`, "messages[0].reasoning_content"},
 		{o, `{"messages":[{"tool_calls":[{"function":{"arguments":"{}","input":{}}}]}]}`, "messages[0].tool_calls[0].function.input"},
 		{o, `{"system":"x"}`, "system"},
+		{o, `{"":"x"}`, `""`},
+		{o, `{"messages":[{"":"x"}]}`, "messages[0].\"\""},
 		{o, `{"top_k":1}`, "top_k"},
 		{o, `{"metadata":{"user_id":"x"}}`, "metadata"},
 		{a, `{"system":[{"prompt_cache_breakpoint":{}}]}`, "system[0].prompt_cache_breakpoint"},
