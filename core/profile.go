@@ -24,8 +24,12 @@ type Profile struct {
 	// EchoReasoning is the field in which a turn with tool calls must bring its
 	// reasoning back, "" where none must.
 	EchoReasoning string `json:"echo_reasoning,omitempty"`
-	// NoContentParts is a server that takes content as one string only.
+	// NoContentParts is a server that takes content as one string only, and so no
+	// pictures and files.
 	NoContentParts bool `json:"no_content_parts,omitempty"`
+	// PlainTexts is a server that is given a content of texts as one string,
+	// because not every chat template reads parts.
+	PlainTexts bool `json:"plain_texts,omitempty"`
 	// NoLateSystem is a server whose chat template takes a system message at the
 	// start only.
 	NoLateSystem bool `json:"no_late_system,omitempty"`

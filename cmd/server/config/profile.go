@@ -75,6 +75,7 @@ func (v value) profile() core.Profile {
 		"tool_id":          func(v value) { p.ToolID = v.toolID() },
 		"echo_reasoning":   func(v value) { p.EchoReasoning = v.oneOf("reasoning", "reasoning_content") },
 		"no_content_parts": func(v value) { p.NoContentParts = v.yes() },
+		"plain_texts":      func(v value) { p.PlainTexts = v.yes() },
 		"no_late_system":   func(v value) { p.NoLateSystem = v.yes() },
 		"no_files":         func(v value) { p.NoFiles = v.yes() },
 		"no_image_urls":    func(v value) { p.NoImageURLs = v.yes() },

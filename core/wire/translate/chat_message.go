@@ -149,19 +149,24 @@ func textParts(texts [][]byte) []part {
 	return parts
 }
 
-// content appends a content as the target takes it. A server that knows strings
-// only got no parts that are none.
+// content appends a content as the target takes it: texts alone as one string
+// where parts might not be read.
 func (c *chatWriter) content(dst []byte, parts []part) []byte {
-	if !c.d.target.Profile.NoContentParts {
-		return appendContent(dst, parts)
-	}
 	var texts [][]byte
 	for _, p := range parts {
 		if p.text != nil {
 			texts = append(texts, p.text)
 		}
 	}
-	return appendJoined(dst, texts, `\n\n`)
+	if c.plain() && len(texts) == len(parts) {
+		return appendJoined(dst, texts, `\n\n`)
+	}
+	return appendContent(dst, parts)
+}
+
+// plain reports whether a content of texts is written as one string.
+func (c *chatWriter) plain() bool {
+	return c.d.target.Profile.PlainTexts || c.d.target.Profile.NoContentParts
 }
 
 // assistantBlocks gathers an assistant's message.
@@ -241,7 +246,7 @@ func (c *chatWriter) endAssistant() {
 	switch {
 	case len(t.texts) == 0:
 		b = append(b, "null"...)
-	case c.d.target.Profile.NoContentParts:
+	case c.plain():
 		b = appendJoined(b, t.texts, "")
 	default:
 		b = appendContent(b, textParts(t.texts))

@@ -18,7 +18,7 @@ type definition struct {
 // whether the model is forced to call one.
 func (d *draft) messagesTools(f fields) (forced bool) {
 	var tools []definition
-	field := "tools"
+	declared := "tools"
 	if v := f.get("tools"); v != nil {
 		d.each(v, "tools", func(at string, tool []byte) {
 			if typ := walk.Bytes(walk.Get(tool, "type")); string(typ) != "function" {
@@ -30,7 +30,7 @@ func (d *draft) messagesTools(f fields) (forced bool) {
 		})
 	}
 	if v := f.get("functions"); v != nil {
-		field = "functions"
+		declared = "functions"
 		d.each(v, "functions", func(at string, function []byte) {
 			tools = append(tools, d.tool(function, at))
 		})
@@ -41,7 +41,7 @@ func (d *draft) messagesTools(f fields) (forced bool) {
 	}
 	if len(tools) > 0 {
 		if !d.target.Capabilities.Tools {
-			d.block(field)
+			d.block(declared)
 		}
 		objects := make([][]byte, len(tools))
 		for i := range tools {

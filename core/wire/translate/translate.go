@@ -162,7 +162,9 @@ const (
 
 // fields are the values of an object's carried fields, nulls left out. They are
 // few: looking through them costs less than a map.
-type fields []struct {
+type fields []field
+
+type field struct {
 	name  string
 	value []byte
 }
@@ -195,10 +197,7 @@ func (d *draft) read(object []byte, path string, of func(name string) fate) fiel
 		}
 		switch key := string(name); of(key) {
 		case carried:
-			f = append(f, struct {
-				name  string
-				value []byte
-			}{key, v})
+			f = append(f, field{key, v})
 		case dropped:
 			d.drop(string(name), path+string(name))
 		case silent:
