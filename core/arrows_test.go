@@ -42,6 +42,7 @@ func rooms() map[string]room {
 		"core/wire/body":      only("core", "core/wire", "core/wire/walk", "core/wire/quote"),
 		"core/wire/anthropic": only(format...),
 		"core/wire/openai":    only(format...),
+		"core/wire/preset":    only("core"),
 		"core/wire/wiretest":  only("core/..."),
 		"core/wire/translate": only(append(slices.Clone(format), "core/wire/anthropic", "core/wire/openai")...),
 		"core/stream":         only(wire...),

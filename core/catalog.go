@@ -85,6 +85,8 @@ type Target struct {
 	ContextTokens int               `json:"context_tokens"`
 	MaxOutput     int               `json:"max_output_tokens"`
 	Capabilities  Capabilities      `json:"capabilities"`
+	Traits        Traits            `json:"traits,omitzero"`
+	Profile       Profile           `json:"profile,omitzero"`
 	Price         price.Table       `json:"price"` // zero: unknown, which is not free (R13.2)
 	Labels        map[string]string `json:"labels,omitempty"`
 }

@@ -29,7 +29,7 @@ func (x *Exchange) Prepare(t *core.Target) error {
 	p := x.catalog().Provider(t)
 	payload := x.pool.cfg.Upstream.NewPayload()
 	if p.Wire == x.format.Wire() {
-		payload.Bytes = x.format.Native(payload.Bytes, x.body, &x.peek, t.Model)
+		payload.Bytes = x.format.Native(payload.Bytes, x.body, &x.peek, t)
 		x.form = form{target: t, wire: p.Wire, payload: payload}
 		return nil
 	}
@@ -39,7 +39,7 @@ func (x *Exchange) Prepare(t *core.Target) error {
 		return err
 	}
 	payload.Bytes = append(payload.Bytes, f.Body...)
-	x.form = form{target: t, wire: p.Wire, payload: payload, warnings: f.Warnings}
+	x.form = form{target: t, wire: p.Wire, payload: payload, warnings: f.Warnings, names: f.Names}
 	return nil
 }
 
@@ -112,10 +112,11 @@ func (x *Exchange) answer(ctx context.Context, a *core.Attempt, res *http.Respon
 	}
 	body := x.out
 	if !x.native() {
-		body, err = translate.Response(a.Provider.Wire, x.format.Wire(), x.out, x.Request.Decision.At.Unix())
+		translated, err := translate.Response(a.Provider.Wire, x.format.Wire(), x.out, x.Request.Decision.At.Unix(), x.form.names)
 		if err != nil {
 			return badResponse(a, res, err)
 		}
+		body, x.form.lost = translated.Body, translated.Warnings
 	}
 	a.FirstContent()
 	if _, err = x.sink.Whole(http.StatusOK, body); err != nil {
@@ -143,7 +144,9 @@ func (x *Exchange) stream(a *core.Attempt, res *http.Response) error {
 	if x.native() {
 		s.DropUsage = !x.peek.WantsUsage
 	} else {
-		s.Converter = translate.NewStream(a.Provider.Wire, x.format.Wire(), x.peek.WantsUsage, x.Request.Decision.At.Unix())
+		translated := translate.NewStream(a.Provider.Wire, x.format.Wire(), x.peek.WantsUsage, x.Request.Decision.At.Unix(), x.form.names)
+		defer func() { x.form.lost = translated.Warnings() }()
+		s.Converter = translated
 	}
 	err := x.pump.Run(s, a, x.sink)
 	usage, model, id := x.pump.Seen(x.peek.InputTokens)

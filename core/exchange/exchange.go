@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-llm/spillway/core/stream"
 	"github.com/spillway-llm/spillway/core/upstream"
 	"github.com/spillway-llm/spillway/core/wire"
+	"github.com/spillway-llm/spillway/core/wire/translate"
 )
 
 // Sink is the caller's side of an exchange. An error of its methods means that
@@ -59,6 +60,10 @@ type form struct {
 	wire     core.Wire
 	payload  *upstream.Payload
 	warnings []string
+	// names are the tool names that had to be shortened, lost is what of the
+	// answer the caller's form has no place for.
+	names translate.Names
+	lost  []string
 }
 
 // End drops what the exchange points to and gives it back.

@@ -130,7 +130,7 @@ func (x *Exchange) announce(a *core.Attempt) {
 func (x *Exchange) settleDisclosure() {
 	d := &x.Request.Decision
 	d.Disclosed = x.disclosed
-	d.Warnings = append(d.Warnings, x.form.warnings...)
+	d.Warnings = append(append(d.Warnings, x.form.warnings...), x.form.lost...)
 	if d.Situation == core.SituationNone && len(x.form.warnings) > 0 {
 		d.Situation = core.SituationTranslated
 	}

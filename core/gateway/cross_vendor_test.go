@@ -187,12 +187,11 @@ func TestCrossVendor_CutAfterContent(t *testing.T) {
 	})
 }
 
-// TestCrossVendor_UntranslatableAnswer holds that an answer which the caller's
-// format can't take yet is a failure: before content the next target answers.
+// TestCrossVendor_UntranslatableAnswer holds that an answer for which the
+// caller's format has no word is a failure: before content the next target answers.
 func TestCrossVendor_UntranslatableAnswer(t *testing.T) {
 	t.Parallel()
-	tool := chatChunk(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`, "null")
-	o := newVendor(t, streams(chatChunk(chatRole, "null"), tool, chatChunk(`{}`, `"tool_calls"`), chatDone))
+	o := newVendor(t, streams(chatChunk(chatRole, "null"), chatChunk(`{"content":[{"type":"hologram"}]}`, "null"), chatChunk(`{}`, `"stop"`), chatDone))
 	good := messageStart + messageDelta("x") + messageEnd
 	r := bothRig(t, "gpt", newVendor(t, streams(good)), o)
 	got := r.ask(t, "/v1/messages", strings.Replace(askMessagesStream, "claude", "auto", 1))

@@ -130,7 +130,7 @@ func TestPump_CallerLeaves(t *testing.T) {
 func TestPump_Converts(t *testing.T) {
 	t.Parallel()
 	convert := func(s stream.Source) stream.Source {
-		s.Converter = translate.NewStream(core.WireAnthropic, core.WireOpenAI, true, 7)
+		s.Converter = translate.NewStream(core.WireAnthropic, core.WireOpenAI, true, 7, nil)
 		return s
 	}
 	c := &caller{}
@@ -142,11 +142,11 @@ func TestPump_Converts(t *testing.T) {
 			t.Errorf("%q is not once in %q", part, c.text())
 		}
 	}
-	tool := "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{}}}\n\n"
+	tool := "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"server_tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{}}}\n\n"
 	c = &caller{}
 	_, a, err := run(convert(source(begin, tool, end)), c)
 	if core.KindOf(err) != core.KindBadResponse || a.content != 0 || len(c.writes) != 0 {
-		t.Errorf("a tool call: %v, %+v, wrote %q", err, a, c.writes)
+		t.Errorf("a tool of the vendor: %v, %+v, wrote %q", err, a, c.writes)
 	}
 	if _, _, err := run(convert(source(begin, hello)), &caller{}); core.KindOf(err) != core.KindStreamCut {
 		t.Errorf("a cut: %v", err)

@@ -81,8 +81,9 @@ type Format interface {
 	// KindInvalidRequest whose Message tells the caller what to mend and where.
 	Peek(body []byte, p *Peek) error
 	// Native appends the body for a target that speaks this format: byte for byte
-	// the caller's, except for the model's name and, for streams, the request for usage.
-	Native(dst, body []byte, p *Peek, model string) []byte
+	// the caller's, except for the model's name and, for streams, the request for
+	// usage where the target's server takes it.
+	Native(dst, body []byte, p *Peek, t *core.Target) []byte
 	// Classify turns an error answer into a failure, by status and error type and code.
 	Classify(status int, h http.Header, body []byte, now time.Time) *core.Error
 	// Answer looks at a whole JSON answer: usage, model and message id. Its error

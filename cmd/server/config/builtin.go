@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/price"
+	"github.com/spillway-llm/spillway/core/wire/preset"
 )
 
 // The environment variables whose presence turns the built-in vendors on.
@@ -52,32 +53,42 @@ func provider(id string, wire core.Wire, base, key string) core.Provider {
 }
 
 func anthropicTargets() []core.Target {
-	// Prefill is refused by all three.
-	can := core.Capabilities{Tools: true, Images: true, Documents: true, JSONSchema: true, Thinking: true}
 	haiku := perMillion(0.10, 0.50, 0.01, 0.125, 0.20)
 	haikuLong := perMillion(0.50, 2.50, 0.05, 0.625, 1.00)
 	haikuLong.AsOf = ""
 	haiku.LongAbove, haiku.Long = 100_000, &haikuLong
-	return []core.Target{
-		target("claude-opus-5-5", "anthropic", "opus", 1_000_000, can, perMillion(4, 20, 0.20, 5, 8)),
-		target("claude-sonnet-5", "anthropic", "sonnet", 1_000_000, can, perMillion(2, 10, 0.20, 2.5, 4)),
-		target("claude-haiku-5-5", "anthropic", "haiku", 1_000_000, can, haiku),
-	}
+	return known([]core.Target{
+		target("claude-opus-5-5", "anthropic", "opus", perMillion(4, 20, 0.20, 5, 8)),
+		target("claude-sonnet-5", "anthropic", "sonnet", perMillion(2, 10, 0.20, 2.5, 4)),
+		target("claude-haiku-5-5", "anthropic", "haiku", haiku),
+	}, "")
 }
 
 func openAITargets() []core.Target {
-	can := core.Capabilities{Tools: true, Images: true, Documents: true, JSONSchema: true, Thinking: true}
-	return []core.Target{
-		target("gpt-6-sol", "openai", "sol", 1_050_000, can, longDouble(perMillion(2, 10, 0.20, 2.5, 0))),
-		target("gpt-6-luna", "openai", "luna", 1_050_000, can, longDouble(perMillion(0.10, 0.50, 0.01, 0.125, 0))),
-	}
+	return known([]core.Target{
+		target("gpt-6-sol", "openai", "sol", longDouble(perMillion(2, 10, 0.20, 2.5, 0))),
+		target("gpt-6-luna", "openai", "luna", longDouble(perMillion(0.10, 0.50, 0.01, 0.125, 0))),
+	}, "openai")
 }
 
-func target(id, provider, family string, context int, can core.Capabilities, p price.Table) core.Target {
-	return core.Target{
-		ID: id, Model: id, Provider: provider, Family: family, ContextTokens: context, MaxOutput: 128_000,
-		Capabilities: can, Price: p,
+func target(id, provider, family string, p price.Table) core.Target {
+	return core.Target{ID: id, Model: id, Provider: provider, Family: family, Price: p}
+}
+
+// known fills in what the shipped presets know of the targets' models and of the
+// server they are at. A test holds that they know all of them.
+func known(targets []core.Target, server string) []core.Target {
+	presets, err := preset.Shipped()
+	if err != nil {
+		return targets
 	}
+	for i := range targets {
+		t := &targets[i]
+		m, _ := presets.Model(t.Model)
+		t.ContextTokens, t.MaxOutput, t.Capabilities, t.Traits = m.ContextTokens, m.MaxOutput, m.Can(), m.Traits
+		t.Profile, _ = presets.Profile(server)
+	}
+	return targets
 }
 
 func perMillion(input, output, cacheRead, cacheWrite, cacheWrite1h float64) price.Table {

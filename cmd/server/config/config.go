@@ -70,7 +70,7 @@ func Load(file string, env LookupFunc) (*Config, error) {
 // Parse checks the text of a configuration file. It reports every finding at
 // once, as [Problems], and a value from the environment is never part of one.
 func Parse(file string, src []byte, env LookupFunc) (*Config, error) {
-	in := &reader{file: file, fromEnv: map[*yaml.Node]bool{}}
+	in := &reader{file: file, fromEnv: map[*yaml.Node]bool{}, profiles: map[string]core.Profile{}}
 	root, err := document(file, src)
 	if err != nil {
 		return nil, err
@@ -82,6 +82,9 @@ func Parse(file string, src []byte, env LookupFunc) (*Config, error) {
 	top := value{node: root, in: in}
 	in.expand(top, env)
 	if len(in.problems) == 0 {
+		if err := in.loadPresets(top); err != nil {
+			return nil, err
+		}
 		in.readConfig(top, c)
 	}
 	if len(in.problems) > 0 {
@@ -136,6 +139,7 @@ func (in *reader) readConfig(top value, c *Config) {
 		"data":      func(v value) { c.Data = v.text() },
 		"console":   func(v value) { c.Console = readConsole(v) },
 		"timeouts":  func(v value) { c.Timeouts = readTimeouts(v) },
+		"presets":   func(value) {}, // read before all that refers to them
 		"providers": func(v value) { c.Providers = readProviders(v) },
 		"targets":   func(v value) { c.Targets = readTargets(v) },
 	})
@@ -162,6 +166,9 @@ func (in *reader) checkReferences(c *Config, targets value) {
 	for i := range c.Targets {
 		t := &c.Targets[i]
 		v := targets.item(i)
+		if profile, ok := in.profiles[t.Provider]; ok && !hasField(v, "profile") {
+			t.Profile = profile
+		}
 		p, ok := byID[t.Provider]
 		if !ok {
 			if at, given := v.field("provider"); given && t.Provider != "" {
@@ -169,10 +176,18 @@ func (in *reader) checkReferences(c *Config, targets value) {
 			}
 			continue
 		}
+		if at, given := v.field("profile"); given && p.Wire != core.WireOpenAI {
+			at.refuse("leave it out", "profiles are for targets at providers that speak openai")
+		}
 		if price, given := v.field("price"); given && p.Wire == core.WireAnthropic {
 			checkHourPrice(price)
 		}
 	}
+}
+
+func hasField(v value, name string) bool {
+	_, ok := v.field(name)
+	return ok
 }
 
 func readConsole(v value) Console {

@@ -45,6 +45,7 @@ providers:
     wire: openai
     vendor: ourselves
     probes: off
+    profile: vllm
     nodes: [{url: "http://10.0.0.7:8000"}]
     keys: [{id: k, value: "${EMPTY}"}]
 targets:

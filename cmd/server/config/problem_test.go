@@ -34,7 +34,7 @@ func TestParse_Problems(t *testing.T) {
 		// want are parts of the one finding: place, path, what and remedy.
 		want []string
 	}{
-		"unknown_field":         {"falbacks: []\n", []string{"c.yaml:1:1: falbacks: unknown field", "known here: console, data, listen, providers, targets, timeouts"}},
+		"unknown_field":         {"falbacks: []\n", []string{"c.yaml:1:1: falbacks: unknown field", "known here: console, data, listen, presets, providers, targets, timeouts"}},
 		"misspelt_field":        {"\nconsole:\n  host: [a]\n", []string{"c.yaml:3:3: console.host: unknown field", `did you mean "hosts"?`}},
 		"misspelt_in_a_list":    {provider + "targets:\n  - {id: t, provider: a, contxt_tokens: 1, context_tokens: 8000}\n", []string{"c.yaml:3:26: targets[0].contxt_tokens", `"context_tokens"`}},
 		"swapped_letters":       {"lisetn: 127.0.0.1:1\n", []string{`did you mean "listen"?`}},

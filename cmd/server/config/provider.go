@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"net/url"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/health"
 )
@@ -21,6 +23,7 @@ func readProviders(v value) []core.Provider {
 
 func readProvider(v value) core.Provider {
 	var p core.Provider
+	var profile core.Profile
 	seen := v.object(fields{
 		"id":     func(v value) { p.ID = v.id() },
 		"wire":   func(v value) { p.Wire = core.Wire(v.oneOf(string(core.WireAnthropic), string(core.WireOpenAI))) },
@@ -32,8 +35,16 @@ func readProvider(v value) core.Provider {
 				p.Balance = health.BalanceLatency
 			}
 		},
-		"probes": func(v value) { p.NoProbes = v.oneOf("on", "off") == "off" },
+		"probes":  func(v value) { p.NoProbes = v.oneOf("on", "off") == "off" },
+		"profile": func(v value) { profile = v.profile() },
 	})
+	_, given := seen["profile"]
+	if given {
+		v.in.profiles[p.ID] = profile
+	}
+	if v.node.Kind == yaml.MappingNode && p.Wire != "" {
+		v.checkProfile(&p, given)
+	}
 	v.require(seen, "id", "wire", "nodes", "keys")
 	if balance, given := seen["balance"]; given && len(p.Nodes) == 1 {
 		balance.refuse("name another node, or leave it out", "there is nothing to balance between: the provider has one node")

@@ -37,15 +37,44 @@ func readTarget(v value) core.Target {
 		"quota_group":       func(v value) { t.QuotaGroup = v.id() },
 		"labels":            func(v value) { t.Labels = readLabels(v) },
 		"price":             func(v value) { t.Price = readPrice(v) },
+		"profile":           func(v value) { t.Profile = v.profile() },
+		"traits":            func(value) {}, // read once the model is known
 	})
-	v.require(seen, "id", "provider", "context_tokens")
 	if t.Model == "" {
 		t.Model = t.ID
+	}
+	if known := v.knownModel(&t, seen); known {
+		v.require(seen, "id", "provider")
+	} else {
+		v.require(seen, "id", "provider", "context_tokens")
+	}
+	if traits, ok := seen["traits"]; ok {
+		traits.traits(&t.Traits)
 	}
 	if v.node.Kind == yaml.MappingNode && seen["price"].node == nil {
 		v.warn("add its price, or 0 for each part if it is free", "no price: the cost of %q stays unknown", t.ID)
 	}
 	return t
+}
+
+// knownModel fills in what is known of the target's model and the file does not
+// say, and reports whether that includes its context.
+func (v value) knownModel(t *core.Target, seen map[string]value) bool {
+	m, ok := v.in.presets.Model(t.Model)
+	if !ok {
+		return false
+	}
+	t.Traits = m.Traits
+	if t.ContextTokens == 0 {
+		t.ContextTokens = m.ContextTokens
+	}
+	if t.MaxOutput == 0 {
+		t.MaxOutput = m.MaxOutput
+	}
+	if _, given := seen["capabilities"]; !given {
+		t.Capabilities = m.Can()
+	}
+	return t.ContextTokens > 0
 }
 
 func readCapabilities(v value) core.Capabilities {

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/wire/preset"
 )
 
 // reader collects what is found while a file is read.
@@ -19,6 +22,9 @@ type reader struct {
 	// fromEnv marks the nodes that hold a value from the environment, which no
 	// finding may quote.
 	fromEnv map[*yaml.Node]bool
+	presets *preset.Library
+	// profiles are those that providers give their targets.
+	profiles map[string]core.Profile
 }
 
 // value is one node of the file and how one gets there.

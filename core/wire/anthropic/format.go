@@ -23,11 +23,11 @@ func (*Format) Wire() core.Wire { return core.WireAnthropic }
 // Native appends the body with the target's model and otherwise byte for byte
 // the caller's: blocks that are bound to the conversation's prefix stay valid
 // only so (R7.4).
-func (*Format) Native(dst, doc []byte, p *wire.Peek, model string) []byte {
-	if p.Model == model {
+func (*Format) Native(dst, doc []byte, p *wire.Peek, t *core.Target) []byte {
+	if p.Model == t.Model {
 		return append(dst, doc...)
 	}
-	return body.Splice(dst, doc, body.Field("model", p.ModelSpan, p.Open, quote.Append(nil, model)))
+	return body.Splice(dst, doc, body.Field("model", p.ModelSpan, p.Open, quote.Append(nil, t.Model)))
 }
 
 // NewFollower returns a follower for this format's streams.

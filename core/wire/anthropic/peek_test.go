@@ -136,7 +136,7 @@ func TestNative(t *testing.T) {
 		if err := anthropic.New().Peek([]byte(tc.doc), &p); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got := string(anthropic.New().Native([]byte("# "), []byte(tc.doc), &p, tc.model))
+		got := string(anthropic.New().Native([]byte("# "), []byte(tc.doc), &p, &core.Target{Model: tc.model}))
 		if got != "# "+tc.want {
 			t.Errorf("%s:\n got %s\nwant # %s", name, got, tc.want)
 		}
@@ -158,7 +158,7 @@ func FuzzPeek(f *testing.F) {
 			t.Fatalf("%q was taken for JSON", doc)
 		}
 		var got struct{ Model string }
-		native := format.Native(nil, doc, &p, "spillway-x")
+		native := format.Native(nil, doc, &p, &core.Target{Model: "spillway-x"})
 		if err := json.Unmarshal(native, &got); err != nil || got.Model != "spillway-x" {
 			t.Fatalf("%q became %q: model %q, %v", doc, native, got.Model, err)
 		}

@@ -2,6 +2,8 @@
 package openai
 
 import (
+	"slices"
+
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/wire"
 	"github.com/spillway-llm/spillway/core/wire/body"
@@ -25,24 +27,26 @@ func (*Format) Wire() core.Wire { return core.WireOpenAI }
 // Native appends the body with the target's model and, for a stream, the wish
 // for usage: without it vendors send none, and streams would be free in the
 // books. The rest is byte for byte the caller's (R7.4).
-func (*Format) Native(dst, doc []byte, p *wire.Peek, model string) []byte {
+func (*Format) Native(dst, doc []byte, p *wire.Peek, t *core.Target) []byte {
 	var edits [2]body.Edit
 	n := 0
-	if p.Model != model {
-		edits[n] = body.Field("model", p.ModelSpan, p.Open, quote.Append(nil, model))
+	if p.Model != t.Model {
+		edits[n] = body.Field("model", p.ModelSpan, p.Open, quote.Append(nil, t.Model))
 		n++
 	}
-	if p.Stream && !p.WantsUsage {
+	if p.Stream && !p.WantsUsage && !slices.Contains(t.Profile.Refuses, streamOptionsName) {
 		edits[n] = usageWish(doc, p)
 		n++
 	}
 	return body.Splice(dst, doc, edits[:n]...)
 }
 
+const streamOptionsName = "stream_options"
+
 // usageWish is the edit that asks for usage and keeps the caller's other stream
 // options.
 func usageWish(doc []byte, p *wire.Peek) body.Edit {
-	const field, wish = "stream_options", `"include_usage":true`
+	const field, wish = streamOptionsName, `"include_usage":true`
 	from, to := p.StreamOptionsSpan[0], p.StreamOptionsSpan[1]
 	options := doc[from:to]
 	w := walk.New(options)

@@ -133,9 +133,24 @@ func TestNative(t *testing.T) {
 		"model_after_opts": {`{"stream":true,"stream_options":null,"model":"a",` + tail, "b", `{"stream":true,"stream_options":{"include_usage":true},"model":"b",` + tail},
 	} {
 		p := peek(t, tc.doc)
-		if got := string(openai.New().Native(nil, []byte(tc.doc), &p, tc.model)); got != tc.want {
+		if got := string(openai.New().Native(nil, []byte(tc.doc), &p, &core.Target{Model: tc.model})); got != tc.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, tc.want)
 		}
+	}
+}
+
+// TestNative_KeepsAskingForUsageWhereItMay holds that a server which refuses
+// stream_options gets none that its caller did not write.
+func TestNative_KeepsAskingForUsageWhereItMay(t *testing.T) {
+	t.Parallel()
+	doc := `{"model":"a","stream":true,` + hello + `}`
+	p := peek(t, doc)
+	refusing := &core.Target{Model: "a", Profile: core.Profile{Refuses: []string{"stream_options"}}}
+	if got := string(openai.New().Native(nil, []byte(doc), &p, refusing)); got != doc {
+		t.Errorf("the body became %s", got)
+	}
+	if got := string(openai.New().Native(nil, []byte(doc), &p, &core.Target{Model: "a"})); !strings.Contains(got, "include_usage") {
+		t.Errorf("no usage is asked for: %s", got)
 	}
 }
 
@@ -146,8 +161,8 @@ func TestNative_AllocatesNothingForAnUnchangedBody(t *testing.T) {
 	if err := f.Peek(doc, &p); err != nil {
 		t.Fatal(err)
 	}
-	dst := make([]byte, 0, 1024)
-	if allocs := testing.AllocsPerRun(100, func() { dst = f.Native(dst[:0], doc, &p, "a") }); allocs != 0 {
+	dst, target := make([]byte, 0, 1024), &core.Target{Model: "a"}
+	if allocs := testing.AllocsPerRun(100, func() { dst = f.Native(dst[:0], doc, &p, target) }); allocs != 0 {
 		t.Errorf("%v allocations, want 0", allocs)
 	}
 }
@@ -166,7 +181,7 @@ func FuzzPeek(f *testing.F) {
 		if !json.Valid(doc) {
 			t.Fatalf("%q was taken for JSON", doc)
 		}
-		native := format.Native(nil, doc, &p, "spillway-x")
+		native := format.Native(nil, doc, &p, &core.Target{Model: "spillway-x"})
 		var again wire.Peek
 		if err := format.Peek(native, &again); err != nil || again.Model != "spillway-x" || again.WantsUsage != p.Stream {
 			t.Fatalf("%q became %q: %+v, %v", doc, native, again, err)

@@ -18,12 +18,12 @@ func ExampleRequest() {
 }
 
 func ExampleRequest_notPortable() {
-	body := []byte(`{"max_tokens":100,"messages":[{"role":"user","content":[{"type":"image","source":{}}]}]}`)
+	body := []byte(`{"max_tokens":100,"messages":[{"role":"user","content":[{"type":"container_upload","file_id":"f"}]}],"inference_geo":"eu"}`)
 	_, err := translate.Request(core.WireAnthropic, core.WireOpenAI, body, &core.Target{Model: "gpt-6-sol"})
 	var e *core.Error
 	if errors.As(err, &e) {
 		fmt.Println(e.Kind, e.Type)
 	}
 	// Output:
-	// not_portable messages[0].content[0].type=image
+	// not_portable inference_geo, messages[0].content[0].type=container_upload
 }

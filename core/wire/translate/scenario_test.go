@@ -23,6 +23,19 @@ func direction(t *testing.T, sc wiretest.Scenario) (from, to core.Wire) {
 	return from, core.WireAnthropic
 }
 
+// names reads a scenario's section "names", which it may lack: the tool names
+// that were shortened in the request.
+func names(t *testing.T, sc wiretest.Scenario) translate.Names {
+	t.Helper()
+	var n translate.Names
+	if doc, ok := sc.Sections["names"]; ok {
+		if err := json.Unmarshal([]byte(doc), &n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
+}
+
 func format(w core.Wire) wire.Format {
 	if w == core.WireAnthropic {
 		return anthropic.New()
@@ -52,8 +65,8 @@ func TestRequest_Scenarios(t *testing.T) {
 				t.Errorf("warnings:\n%s\nwant:\n%s", got, want)
 			}
 			var p wire.Peek
-			if err := format(to).Peek(f.Body, &p); err != nil || p.Model != target.Model || p.Needs != (core.Needs{}) {
-				t.Errorf("the body is no plain request of its new form: %+v, %v", p, err)
+			if err := format(to).Peek(f.Body, &p); err != nil || p.Model != target.Model || p.Needs.Prefill {
+				t.Errorf("the body is no request of its new form: %+v, %v", p, err)
 			}
 			if doc != sc.Section(t, "body") {
 				t.Error("the caller's body was changed")
@@ -68,18 +81,21 @@ func TestResponse_Scenarios(t *testing.T) {
 		t.Run(sc.Name, func(t *testing.T) {
 			t.Parallel()
 			from, to := direction(t, sc)
-			got, err := translate.Response(from, to, []byte(sc.Section(t, "answer")), 0)
+			got, err := translate.Response(from, to, []byte(sc.Section(t, "answer")), 0, names(t, sc))
 			if _, bad := sc.Sections["error"]; bad {
 				var e *core.Error
 				if !errors.As(err, &e) || e.Kind != core.KindBadResponse || e.Type != sc.Section(t, "error") {
-					t.Errorf("got %s, %v; want an error at %s", got, err, sc.Section(t, "error"))
+					t.Errorf("got %s, %v; want an error at %s", got.Body, err, sc.Section(t, "error"))
 				}
 				return
 			}
-			if want := sc.Section(t, "want"); err != nil || string(got) != want {
-				t.Fatalf("got  %s, %v\nwant %s", got, err, want)
+			if want := sc.Section(t, "want"); err != nil || string(got.Body) != want {
+				t.Fatalf("got  %s, %v\nwant %s", got.Body, err, want)
 			}
-			if _, model, id, err := format(to).Answer(got); err != nil || model == "" || id == "" {
+			if got, want := strings.Join(got.Warnings, "\n"), strings.TrimSuffix(sc.Sections["warnings"], "\n"); got != want {
+				t.Errorf("warnings:\n%s\nwant:\n%s", got, want)
+			}
+			if _, model, id, err := format(to).Answer(got.Body); err != nil || model == "" || id == "" {
 				t.Errorf("the answer is none of its new form: %q %q %v", model, id, err)
 			}
 		})
@@ -92,7 +108,7 @@ func TestStream_Scenarios(t *testing.T) {
 		t.Run(sc.Name, func(t *testing.T) {
 			t.Parallel()
 			from, to := direction(t, sc)
-			s := translate.NewStream(from, to, sc.Section(t, "usage") == "yes", 0)
+			s := translate.NewStream(from, to, sc.Section(t, "usage") == "yes", 0, names(t, sc))
 			source := format(from).NewFollower()
 			var got []byte
 			for _, ev := range wiretest.Events(t, sc.Section(t, "stream")+"\n") {
@@ -111,6 +127,9 @@ func TestStream_Scenarios(t *testing.T) {
 			}
 			if want := strings.TrimSuffix(sc.Sections["error"], "\n"); path != want {
 				t.Errorf("error at %q, want %q", path, want)
+			}
+			if got, want := strings.Join(s.Warnings(), "\n"), strings.TrimSuffix(sc.Sections["warnings"], "\n"); got != want {
+				t.Errorf("warnings:\n%s\nwant:\n%s", got, want)
 			}
 			whole(t, format(to), string(got), source.Err() == nil && s.Err() == nil)
 		})

@@ -1,12 +1,12 @@
 package translate
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/spillway-llm/spillway/core"
 	"github.com/spillway-llm/spillway/core/price"
 	"github.com/spillway-llm/spillway/core/sse"
-	"github.com/spillway-llm/spillway/core/wire/body"
 	"github.com/spillway-llm/spillway/core/wire/openai"
 	"github.com/spillway-llm/spillway/core/wire/quote"
 	"github.com/spillway-llm/spillway/core/wire/walk"
@@ -15,12 +15,16 @@ import (
 // messagesStream writes a Chat Completions stream as a Messages stream. Events
 // are named always: clients ignore the others.
 type messagesStream struct {
-	started, open, ended bool
-	refused              bool
-	reason               string // "" until a finish_reason came
-	usage                price.Usage
-	chunks               int64 // with text, for vendors that send no usage
+	names                   Names
+	started, refused, ended bool
+	reason                  string // "" until a finish_reason came
+	usage                   price.Usage
+	chunks                  int64 // with content, for vendors that send no usage
+	blocks                  blocks
+	lost                    losses
 }
+
+func (s *messagesStream) left() []string { return s.lost }
 
 func (s *messagesStream) event(dst []byte, ev *sse.Event) ([]byte, *core.Error) {
 	if string(ev.Data) == "[DONE]" {
@@ -48,18 +52,10 @@ func (s *messagesStream) event(dst []byte, ev *sse.Event) ([]byte, *core.Error) 
 	}
 	if !s.started {
 		s.started = true
+		s.blocks.names, s.blocks.ids = s.names, answerIDs(walk.Bytes(id))
 		dst = appendStart(dst, walk.Bytes(id), walk.Bytes(model))
 	}
 	return s.choice(dst, choice)
-}
-
-// first returns the first element of an array, nil without one.
-func first(array []byte) []byte {
-	w := walk.New(array)
-	if w.Kind() != '[' || !w.Enter() || !w.Element() {
-		return nil
-	}
-	return w.Value()
 }
 
 func appendStart(dst, id, model []byte) []byte {
@@ -76,44 +72,107 @@ func (s *messagesStream) choice(dst, choice []byte) ([]byte, *core.Error) {
 	if w.Kind() == '{' {
 		w.Enter()
 	}
-	for name, ok := w.Member(); ok; name, ok = w.Member() {
-		switch v := w.Value(); string(name) {
-		case "content", "refusal":
-			if k := kind(v); k != "string" && k != "null" {
-				return dst, unfit("choices[0].delta." + string(name) + "=" + k)
-			}
-			if len(v) > 2 && walk.IsString(v) {
-				s.refused = s.refused || string(name) == "refusal"
-				dst = s.text(dst, v)
-			}
-		case "tool_calls", "function_call", "audio":
-			if k := kind(v); k == "object" || body.Filled(v) {
-				return dst, unfit("choices[0].delta." + string(name))
-			}
-		}
+	var err *core.Error
+	for name, ok := w.Member(); ok && err == nil; name, ok = w.Member() {
+		dst, err = s.part(dst, string(name), w.Value())
 	}
 	finish := walk.Get(choice, "finish_reason")
-	if !walk.IsString(finish) {
-		return dst, nil
+	if err != nil || !walk.IsString(finish) {
+		return dst, err
 	}
-	if s.reason = stopReason(walk.Bytes(finish), s.refused); s.reason == "" {
+	s.reason = stopReason(walk.Bytes(finish), s.refused, s.blocks.called())
+	if s.reason == "" {
 		return dst, unfit("choices[0].finish_reason=" + label(walk.Bytes(finish)))
+	}
+	if s.reason == "tool_use" && !s.blocks.whole() {
+		return dst, unfit("choices[0].delta.tool_calls.function.arguments")
 	}
 	return dst, nil
 }
 
-// text appends a delta, and opens the text block before the first one.
+// part takes one field of a delta. Reasoning has no place in the other form, as
+// it has no signature; it becomes a sign of life.
+func (s *messagesStream) part(dst []byte, name string, v []byte) ([]byte, *core.Error) {
+	switch name {
+	case "content":
+		return s.content(dst, v)
+	case "refusal":
+		if walk.IsString(v) && len(v) > 2 {
+			s.refused = true
+			return s.text(dst, v), nil
+		}
+	case "reasoning", "reasoning_content":
+		if len(v) > 2 && !walk.IsNull(v) {
+			return s.thought(dst), nil
+		}
+	case "tool_calls":
+		return s.calls(dst, v)
+	case "function_call":
+		if kind(v) == "object" {
+			s.chunks++
+			return s.blocks.call(dst, nil, v)
+		}
+	case "annotations":
+		if filled(v) {
+			s.lost.add(lostAnnotations)
+		}
+	case "audio":
+		if filled(v) {
+			return dst, unfit("choices[0].delta.audio")
+		}
+	}
+	return dst, nil
+}
+
+func (s *messagesStream) thought(dst []byte) []byte {
+	s.lost.add(lostThinking)
+	return append(dst, "event: ping\ndata: {\"type\":\"ping\"}\n\n"...)
+}
+
+// content takes a content, which some servers send as parts.
+func (s *messagesStream) content(dst, v []byte) ([]byte, *core.Error) {
+	switch kind(v) {
+	case "null":
+		return dst, nil
+	case "string":
+		return s.text(dst, v), nil
+	case "array":
+		for i, p := range elements(v) {
+			typ, text := string(walk.Bytes(walk.Get(p, "type"))), walk.Get(p, "text")
+			switch {
+			case typ == "text" && walk.IsString(text):
+				dst = s.text(dst, text)
+			case typ == "thinking":
+				dst = s.thought(dst)
+			default:
+				return dst, unfit(fmt.Sprintf("choices[0].delta.content[%d].type=%s", i, label([]byte(typ))))
+			}
+		}
+		return dst, nil
+	}
+	return dst, unfit("choices[0].delta.content=" + kind(v))
+}
+
 func (s *messagesStream) text(dst, literal []byte) []byte {
-	if !s.open {
-		s.open = true
-		dst = append(dst, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,"+
-			"\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"...)
+	if len(literal) <= 2 {
+		return dst
 	}
 	s.chunks++
-	dst = append(dst, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"+
-		"\"delta\":{\"type\":\"text_delta\",\"text\":"...)
-	dst = append(dst, literal...)
-	return append(dst, "}}\n\n"...)
+	return s.blocks.text(dst, literal)
+}
+
+func (s *messagesStream) calls(dst, v []byte) ([]byte, *core.Error) {
+	var err *core.Error
+	w := walk.New(v)
+	if w.Kind() != '[' || !w.Enter() {
+		return dst, nil
+	}
+	for w.Element() && err == nil {
+		s.chunks++
+		call := w.Value()
+		dst, err = s.blocks.call(dst, call, walk.Get(call, "function"))
+	}
+	return dst, err
 }
 
 // end closes the answer once a finish_reason came. Usage may come after that, so
@@ -123,8 +182,9 @@ func (s *messagesStream) end(dst []byte) []byte {
 		return dst
 	}
 	s.ended = true
-	if s.open {
-		dst = append(dst, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"...)
+	dst, cut := s.blocks.end(dst, s.reason == "tool_use")
+	if cut {
+		s.lost.add(lostCutCall)
 	}
 	dst = append(dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{"...)
 	dst = appendStop(dst, s.reason)

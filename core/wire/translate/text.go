@@ -1,97 +1,81 @@
 package translate
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spillway-llm/spillway/core/wire/quote"
 	"github.com/spillway-llm/spillway/core/wire/walk"
 )
 
-// texts are the texts of a content, as JSON strings; empty ones are left out,
-// because one of the vendors refuses them and they say nothing.
-type texts [][]byte
-
-// texts reads a content: a string, or an array of text blocks, which both forms
-// write alike.
-func (d *draft) texts(content []byte, path string, of func(name string) fate) texts {
-	switch kind(content) {
-	case "string":
-		return texts(nil).with(content)
-	case "null", "absent":
-		return nil
-	case "array":
-		return d.blocks(content, path, of)
-	}
-	d.block(path + "=" + kind(content))
-	return nil
+// part is one part of a content: a text as a JSON string, or another part as the
+// target's JSON object.
+type part struct {
+	text, object []byte
+	// marker is the cache marker of an Anthropic text block, nil without one.
+	marker []byte
 }
 
-func (t texts) with(literal []byte) texts {
-	if strings.TrimSpace(string(walk.Bytes(literal))) == "" {
-		return t
-	}
-	return append(t, literal)
-}
-
-func (d *draft) blocks(content []byte, path string, of func(name string) fate) texts {
-	var all texts
-	w := walk.New(content)
-	w.Enter()
-	for i := 0; w.Element() && d.err == nil; i++ {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		block := w.Value()
-		if typ := walk.Get(block, "type"); string(typ) != `"text"` {
-			d.block(at + ".type=" + label(walk.Bytes(typ)))
-			return nil
-		}
-		text := d.read(block, at+".", of)["text"]
-		if !walk.IsString(text) {
-			d.block(at + ".text=" + kind(text))
-			return nil
-		}
-		all = all.with(text)
-	}
-	return all
+// blank reports whether a JSON string holds nothing but white space, which
+// Anthropic refuses and which says nothing.
+func blank(literal []byte) bool {
+	return strings.TrimSpace(string(walk.Bytes(literal))) == ""
 }
 
 // appendContent appends a content: a lone text as a string, which every server
-// understands, several as blocks, which keeps them apart.
-func appendContent(dst []byte, t texts) []byte {
-	switch len(t) {
-	case 0:
+// understands, several parts as an array, which keeps them apart.
+func appendContent(dst []byte, parts []part) []byte {
+	switch {
+	case len(parts) == 0:
 		return append(dst, `""`...)
-	case 1:
-		return append(dst, t[0]...)
+	case len(parts) == 1 && parts[0].text != nil && parts[0].marker == nil:
+		return append(dst, parts[0].text...)
 	}
+	return appendParts(dst, parts)
+}
+
+// appendParts appends parts as an array.
+func appendParts(dst []byte, parts []part) []byte {
 	dst = append(dst, '[')
-	for i, literal := range t {
+	for i, p := range parts {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"type":"text","text":`...)
-		dst = append(dst, literal...)
+		if p.text == nil {
+			dst = append(dst, p.object...)
+			continue
+		}
+		dst = append(append(dst, `{"type":"text","text":`...), p.text...)
+		if p.marker != nil {
+			dst = append(append(dst, `,"cache_control":`...), p.marker...)
+		}
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
 }
 
-// appendJoined appends the texts as one JSON string.
-func appendJoined(dst []byte, t texts) []byte {
+// appendJoined appends JSON strings as one, with what stands between them
+// escaped already.
+func appendJoined(dst []byte, literals [][]byte, between string) []byte {
 	dst = append(dst, '"')
-	for _, literal := range t {
+	for i, literal := range literals {
+		if i > 0 {
+			dst = append(dst, between...)
+		}
 		dst = append(dst, literal[1:len(literal)-1]...)
 	}
 	return append(dst, '"')
 }
 
-// appendMessage appends a message to an open array.
-func appendMessage(dst []byte, role string, t texts) []byte {
+// openMessage begins a message in an open array, up to its content.
+func openMessage(dst []byte, role string) []byte {
 	if dst[len(dst)-1] != '[' {
 		dst = append(dst, ',')
 	}
 	dst = append(dst, `{"role":`...)
 	dst = quote.Append(dst, role)
-	dst = append(dst, `,"content":`...)
-	return append(appendContent(dst, t), '}')
+	return append(dst, `,"content":`...)
 }
+
+// toolError is what stands before the text of a tool result that is an error:
+// Chat Completions has no field that says so, and the model must still see it.
+const toolError = "[tool error]\n"
