@@ -138,34 +138,47 @@ func (r *rig) startGateway(o options) error {
 		return err
 	}
 	r.gateway.proc.Drain()
-	if r.gateway.addr, err = awaitReady(ready); err != nil {
+	told, err := awaitReady(ready)
+	if err != nil {
 		return err
+	}
+	r.gateway.addr = told.gateway
+	if told.console != "" { // a stand-in of a test has none
+		if err := raiseLimits(told.console, told.password, o.root); err != nil {
+			return err
+		}
 	}
 	r.gateway.key, err = callerKey(o.server, file, data, env)
 	return err
 }
 
-// awaitReady waits for the server's ready file and returns the gateway's address.
-func awaitReady(file string) (string, error) {
+// told is what the server says once it serves: the gateway's address, and how an
+// operator gets in.
+type told struct{ gateway, console, password string }
+
+// awaitReady waits for the server's ready file.
+func awaitReady(file string) (told, error) {
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		b, err := os.ReadFile(file)
 		if errors.Is(err, os.ErrNotExist) && time.Now().Before(deadline) {
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("wait for the server to be ready: %w", err)
+			return told{}, fmt.Errorf("wait for the server to be ready: %w", err)
 		}
 		var ready struct {
-			Gateway string `json:"gateway"`
+			Gateway  string `json:"gateway"`
+			Console  string `json:"console"`
+			Password string `json:"password"`
 		}
 		if err := json.Unmarshal(b, &ready); err != nil {
-			return "", fmt.Errorf("ready file: %w", err)
+			return told{}, fmt.Errorf("ready file: %w", err)
 		}
 		u, err := url.Parse(ready.Gateway)
 		if err != nil {
-			return "", fmt.Errorf("ready file: %w", err)
+			return told{}, fmt.Errorf("ready file: %w", err)
 		}
-		return u.Host, nil
+		return told{u.Host, ready.Console, ready.Password}, nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spillway-llm/spillway/core/health"
 	"github.com/spillway-llm/spillway/core/price"
 )
 
@@ -64,6 +65,10 @@ type Provider struct {
 	Simulated bool   `json:"simulated,omitempty"`
 	Keys      []Key  `json:"keys"`
 	Nodes     []Node `json:"nodes"`
+	// Balance is how requests are shared out among the nodes (R8.3).
+	Balance health.Balance `json:"balance,omitempty"`
+	// NoProbes leaves the nodes to the requests: none is probed (R8.2).
+	NoProbes bool `json:"no_probes,omitempty"`
 }
 
 // Capabilities are the needs that a target can serve.

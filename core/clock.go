@@ -69,6 +69,7 @@ const (
 	PurposeBackoff Purpose = iota + 1
 	PurposeNode
 	PurposeOpenDelay
+	PurposeProbe
 )
 
 // Float64 returns a number in [0, 1) for the n-th draw of a request's purpose.

@@ -18,6 +18,8 @@ type Config struct {
 	Clock Clock
 	// Recorder defaults to [Discard].
 	Recorder Recorder
+	// Prober probes the nodes of providers; nil leaves them to the requests.
+	Prober Prober
 	// Seed fixes every random draw; 0 takes a random seed.
 	Seed uint64
 }
@@ -29,6 +31,7 @@ type Engine struct {
 	random   Random
 	ids      idSource
 	watch    watchdog
+	probing  probing
 	flights  sync.Pool
 
 	snap      atomic.Pointer[Snapshot]
@@ -70,8 +73,9 @@ func New(cfg Config) (*Engine, error) {
 		clock: cfg.Clock, recorder: cfg.Recorder, random: Random{Seed: cfg.Seed},
 		ids: idSource{random: Random{Seed: cfg.Seed}},
 	}
-	e.live = newRegistry(&e.accounts)
+	e.live = newRegistry(&e.accounts, e.random)
 	e.watch.clock = cfg.Clock
+	e.probing.open(cfg.Prober)
 	e.flights.New = func() any { return new(flight) }
 	if err := e.Activate(cfg.Revision); err != nil {
 		return nil, fmt.Errorf("new engine: %w", err)
@@ -105,11 +109,14 @@ func (e *Engine) openJitter() func() float64 {
 // Revision returns the acting revision.
 func (e *Engine) Revision() *Revision { return e.snap.Load().world.rev }
 
-// Snapshot returns the picture of the live state, taken anew if time or an event
-// has made the last one wrong: what is shown is what routing does, also without
-// background work.
+// Snapshot returns the newest picture of the live state. It is taken anew if an
+// event or time alone has made the last one wrong, so that what is shown is what
+// routing does; figures that only went on wait for a request or a tick.
 func (e *Engine) Snapshot() *Snapshot {
-	e.refreshIfDue(e.clock.Mono())
+	s, now := e.snap.Load(), e.clock.Mono()
+	if e.refresher.dirty.Load() || s.ValidUntil != 0 && now >= s.ValidUntil {
+		e.refresh(now)
+	}
 	return e.snap.Load()
 }
 
@@ -132,13 +139,15 @@ func (e *Engine) Disclosure(f *Facts, s Situation) Disclosure {
 }
 
 // Tick does the work that time alone causes: it half-opens circuits, ends
-// cooldowns and holds, refreshes the snapshot and samples budgets and spending.
-// With [Engine.Start] it is not needed (R16.1).
+// cooldowns and holds, refreshes the snapshot, samples budgets and spending, and
+// probes the nodes that are due, for whose answers it waits: 2.5 s at most. With
+// [Engine.Start] it is not needed (R16.1).
 func (e *Engine) Tick() {
 	now := e.clock.Mono()
 	e.refresh(now)
 	e.sampleBudgets(now)
 	e.sampleSpends(now, spendEvery)
+	e.probeDue()
 }
 
 // tickEvery is how often the live figures are looked at when nothing else
@@ -155,6 +164,7 @@ func (e *Engine) Start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop, e.stopped = cancel, make(chan struct{})
+	e.probing.background.Store(true)
 	e.clock.Go(func() {
 		defer close(e.stopped)
 		for e.clock.Sleep(ctx, e.untilDue(tickEvery)) == nil {
@@ -163,8 +173,8 @@ func (e *Engine) Start() {
 	})
 }
 
-// Close ends the background work and waits for it, and records what was spent
-// since the last sample. Requests may still run.
+// Close ends the background work for good, probes included, and waits for it, and
+// records what was spent since the last sample. Requests may still run.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	stop, stopped := e.stop, e.stopped
@@ -174,6 +184,7 @@ func (e *Engine) Close() {
 		stop()
 		<-stopped
 	}
+	e.probing.close()
 	e.sampleSpends(e.clock.Mono(), 0)
 	e.watch.close()
 }

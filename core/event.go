@@ -86,6 +86,7 @@ type KeyState struct {
 	Usable   bool
 	Kind     Kind
 	By       string // "vendor", "time" or the operator
+	Reason   string // the operator's own words
 	// Left of the provider's Total keys are in service after the change. A pool
 	// that only shrinks decays into an outage: see [ProviderLive.FewKeys].
 	Left, Total int

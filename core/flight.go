@@ -29,6 +29,7 @@ type flight struct {
 	seen      uint64        // kinds met so far, one bit each
 	used      []bool        // per step
 	committed bool
+	elsewhere elsewhere
 	// paid tells that the retry under way took a token, spent that retries were
 	// made or refused by their budget.
 	paid, spent bool
@@ -59,7 +60,7 @@ func (f *flight) attemptOnce(s *Step, key int, permit circuit.Permit) *Error {
 	p := &w.rev.Catalog.Providers[w.owner[s.Index]]
 	now := f.e.clock.Mono()
 	nodes := w.providers[w.owner[s.Index]].nodes
-	node := nodes.Pick(now, f.e.random.Float64(f.seed, PurposeNode, len(f.d.Attempts)))
+	node := f.pickNode(nodes, now)
 	f.attempt = Attempt{
 		Number: len(f.d.Attempts) + 1, Step: f.step, Target: t, Provider: p, Node: &p.Nodes[node], Key: &p.Keys[key],
 		Decision: f.d, flight: f, permit: permit,
@@ -199,35 +200,25 @@ func (f *flight) settle(err *Error) {
 		kind = err.Kind
 	}
 	c, win := f.w.cells[f.uc][target], f.w.targets[target].window
-	tr, changed := a.permit.Done(now, kind.Outcome(), kind.String())
+	outcome := f.outcome(kind, now)
+	tr, changed := a.permit.Done(now, outcome, kind.String())
 	if changed {
 		e.transition(f.w, c, tr)
 	}
 	win.End()
-	f.sample(win, kind, now)
-	nodes := f.w.providers[f.w.owner[target]].nodes
+	f.sample(win, outcome, now)
 	switch {
 	case kind == KindNone:
 		c.budget.Refund(now)
 		f.d.Target, f.d.Situation, f.d.Outcome = a.Target.ID, a.Situation, KindNone
-	case kind == KindConnect || kind == KindTimeoutConnect:
-		nodes.Ended(now, f.node, health.Call{Begun: f.begun})
-		changed = true
 	case kind == KindRateLimited:
-		changed = e.cool(a, err, now)
+		changed = e.cool(a, err, now) || changed
 	case kind.AccountFault():
 		changed = e.retire(f.w, target, a, kind, now) || changed
 	}
 	f.note(err, now)
 	f.settleAttempt(err, now)
-	if f.d.Attempts[len(f.d.Attempts)-1].Status != 0 || kind == KindNone {
-		call := health.Call{Begun: f.begun, Answered: true}
-		if f.content != 0 {
-			call.Took = f.content - f.begun
-		}
-		nodes.Ended(now, f.node, call)
-	}
-	if changed {
+	if f.nodeEnded(kind, now) || changed {
 		e.changed(now)
 	}
 }
@@ -241,8 +232,7 @@ func (f *flight) abandon() {
 
 // sample feeds the figures that routing scores; what says nothing about the
 // target leaves them alone.
-func (f *flight) sample(win *health.Window, k Kind, now time.Duration) {
-	o := k.Outcome()
+func (f *flight) sample(win *health.Window, o circuit.Outcome, now time.Duration) {
 	if o != circuit.Success && o != circuit.Failure {
 		return
 	}
@@ -345,7 +335,7 @@ func (f *flight) backoff(s *Step, r Reaction, err *Error, n int) (time.Duration,
 	switch r.Schedule {
 	case ScheduleConnect:
 		d = retry.Connect(n, u)
-		if len(f.w.rev.Catalog.Provider(&f.w.rev.Catalog.Targets[s.Index]).Nodes) > 1 {
+		if f.switchesNode(s.Index) {
 			d = retry.SwitchNode(n)
 		}
 	case ScheduleOverloaded:

@@ -261,19 +261,20 @@ func TestHold_EndedWhileNothingRan(t *testing.T) {
 func TestHold_NewCircuits(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		r := newRig(t)
-		r.held(t, "a1/", circuit.HoldOpen, time.Hour)
-		next := core.DefaultRevision(catalog(t))
-		next.ID = "next"
-		tb := next.Tables
-		tb.UseCases = append(tb.UseCases, core.UseCase{ID: "new"})
-		tb.Circuits, tb.Budgets = append(tb.Circuits, tb.Circuits[0]), append(tb.Budgets, tb.Budgets[0])
-		tb.Reactions, tb.Tiers = append(tb.Reactions, tb.Reactions[0]), append(tb.Tiers, tb.Tiers[0])
-		tb.Disclosures = append(tb.Disclosures, tb.Disclosures[0])
-		if err := r.Activate(next); err != nil {
+		r.held(t, "/assistant", circuit.HoldOpen, time.Hour)
+		old := catalog(t)
+		more, err := core.NewCatalog(old.Providers, append(old.Targets, core.Target{ID: "o2", Provider: "o", ContextTokens: 200_000}))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if d, err := r.ask(t.Context(), "new", &vendor{}); err != nil || d.Target != "a2" {
-			t.Errorf("%q answered, %v", d.Target, err)
+		if err := r.Activate(core.DefaultRevision(more)); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := r.ask(t.Context(), "assistant", &vendor{}); err == nil {
+			t.Errorf("%q answered", d.Target)
+		}
+		if d, err := r.ask(t.Context(), "batch", &vendor{}); err != nil || r.on(3, 0) != "forced_open /assistant" || r.on(3, 1) != "" {
+			t.Errorf("%q answered batch, %v; held: %q and %q", d.Target, err, r.on(3, 0), r.on(3, 1))
 		}
 	})
 }

@@ -14,6 +14,7 @@ type keyState struct {
 	secret Secret
 	out    atomic.Uint32 // keyIn, keyByHand, or keyByHand+kind for a vendor's refusal
 	back   atomic.Int64  // monotonic time at which the vendor's refusal is tested again
+	probed atomic.Int32  // HTTP status of the last probe with it, 0 before
 }
 
 const (
@@ -134,8 +135,9 @@ func (e *Engine) returnKeys(w *world, now time.Duration) {
 
 // SetKey takes a provider key out of service by hand, or puts it back. By hand
 // means until a hand puts it back: neither time nor a vendor's answer nor a new
-// secret does. Retries that wait already respect it.
-func (e *Engine) SetKey(provider, key string, usable bool, by string) error {
+// secret does. Retries that wait already respect it. By and reason are for the
+// record.
+func (e *Engine) SetKey(provider, key string, usable bool, by, reason string) error {
 	w := e.snap.Load().world
 	for i, p := range w.providers {
 		if w.rev.Catalog.Providers[i].ID != provider {
@@ -144,7 +146,7 @@ func (e *Engine) SetKey(provider, key string, usable bool, by string) error {
 		if k := p.key(key); k != nil {
 			k.set(usable, KindNone)
 			e.recorder.Record(&KeyState{
-				At: e.clock.Wall(), Provider: provider, Key: key, Usable: usable, By: by,
+				At: e.clock.Wall(), Provider: provider, Key: key, Usable: usable, By: by, Reason: reason,
 				Left: p.inService(), Total: len(p.keys),
 			})
 			e.changed(e.clock.Mono())

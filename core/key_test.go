@@ -79,7 +79,7 @@ func TestKeys_ConversationsStayAndSpread(t *testing.T) {
 				t.Errorf("%s serves %d of 300 conversations, want about a third", k, n)
 			}
 		}
-		if err := r.SetKey("o", "k2", false, "op"); err != nil {
+		if err := r.SetKey("o", "k2", false, "op", "test"); err != nil {
 			t.Fatal(err)
 		}
 		moved := map[string]int{}
@@ -117,6 +117,10 @@ func TestKeys_AnotherTakesOverAtOnce(t *testing.T) {
 				}
 				if p := r.Snapshot().Providers[1]; p.UsableKeys != 1 || p.FewKeys() {
 					t.Errorf("another provider's picture shows %+v", p)
+				}
+				time.Sleep(5*time.Minute + time.Second)
+				if p := r.Snapshot().Providers[0]; p.UsableKeys != 3 {
+					t.Errorf("without any request, once the time is over, the picture shows %+v", p)
 				}
 			})
 		})
@@ -181,7 +185,7 @@ func TestKeys_ByHandOutlastsEverything(t *testing.T) {
 		},
 		"a vendor's refusal before": func(t *testing.T, r *rig) *rig {
 			for _, usable := range []bool{true, false} {
-				if err := r.SetKey("o", "k1", usable, "op"); err != nil {
+				if err := r.SetKey("o", "k1", usable, "op", "test"); err != nil {
 					t.Error(err)
 				}
 				r.talk(t, 0, map[string]core.Kind{"k1": core.KindBilling})
@@ -193,7 +197,7 @@ func TestKeys_ByHandOutlastsEverything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				r := newPooledRig(t)
-				if err := r.SetKey("o", "k1", false, "op"); err != nil {
+				if err := r.SetKey("o", "k1", false, "op", "test"); err != nil {
 					t.Fatal(err)
 				}
 				r = happens(t, r)
@@ -236,7 +240,7 @@ func TestKeys_HandAndVendorAtOnce(t *testing.T) {
 				wg.Go(func() { r.talk(t, 0, map[string]core.Kind{"k1": core.KindBilling}) })
 			}
 			wg.Go(func() {
-				if err := r.SetKey("o", "k1", false, "op"); err != nil {
+				if err := r.SetKey("o", "k1", false, "op", "test"); err != nil {
 					t.Error(err)
 				}
 			})

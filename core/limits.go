@@ -126,6 +126,8 @@ func defaultConcurrency(family string) int {
 		return 20
 	case "haiku":
 		return 60
+	case "luna":
+		return 80
 	default:
 		return 40
 	}

@@ -175,6 +175,7 @@ func TestRun_RetryThatCameTooLate(t *testing.T) {
 		if sum := d.Duration + e.RetryAfter; sum < 20*time.Second || sum > 20*time.Second+20*time.Millisecond {
 			t.Errorf("after %v told to wait %v, and the cooldown lasts 20 s", d.Duration, e.RetryAfter)
 		}
+		r.Tick()
 		if b := r.Snapshot().Targets[0].Circuits[0].BudgetTokens; b != 600 {
 			t.Errorf("%v tokens of 600 are left, and no retry was sent", b)
 		}

@@ -134,36 +134,8 @@ func (e *Engine) picture(w *world, now time.Duration) *Snapshot {
 		e.pictureKeys(w, t, l, s, now)
 		e.pictureCircuits(w, t, l, s, now)
 	}
-	for p := range w.providers {
-		s.Providers = append(s.Providers, e.pictureProvider(w, p, now))
-	}
+	s.Providers = e.pictureProviders(w, now, wall, s.until)
 	return s
-}
-
-// pictureProvider counts the keys that at least one of the provider's targets
-// can use now.
-func (e *Engine) pictureProvider(w *world, p int, now time.Duration) ProviderLive {
-	l := ProviderLive{Keys: len(w.providers[p].keys)}
-	for _, k := range w.providers[p].keys {
-		if k.usable() && e.warm(w, p, k.id, now) {
-			l.UsableKeys++
-		}
-	}
-	return l
-}
-
-// warm reports that a key doesn't cool down for all targets of its provider.
-func (e *Engine) warm(w *world, p int, key string, now time.Duration) bool {
-	if e.cooldowns.running.Load() == 0 {
-		return true
-	}
-	for t, owner := range w.owner {
-		group := w.rev.Catalog.Targets[t].QuotaGroup
-		if owner == p && e.cooldowns.left(cooldownKey{group, key}, now) == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // coarse rounds a count up to 0, 1, 2, 5, 10, 20, 50, … so that every new request
@@ -319,7 +291,7 @@ func (s *Snapshot) level(u int) Level {
 
 // same reports whether two pictures show the same state.
 func same(a, b *Snapshot) bool {
-	return a.ValidUntil == b.ValidUntil && slices.Equal(a.Levels, b.Levels) && slices.Equal(a.Providers, b.Providers) &&
+	return a.ValidUntil == b.ValidUntil && slices.Equal(a.Levels, b.Levels) && slices.EqualFunc(a.Providers, b.Providers, sameProvider) &&
 		slices.EqualFunc(a.Targets, b.Targets, sameLive)
 }
 

@@ -52,7 +52,7 @@ func (f *flight) begin(e *Engine, ctx context.Context, snap *Snapshot, req *Requ
 	f.e, f.ctx, f.w, f.req, f.try, f.start = e, ctx, snap.world, req, a, now
 	f.seed = e.requests.Add(1)
 	f.committed, f.paid, f.spent, f.seen, f.hops, f.step, f.wait = false, false, false, 0, 0, -1, 0
-	f.mistake, f.tooLong, f.window = nil, false, 0
+	f.mistake, f.tooLong, f.window, f.elsewhere = nil, false, 0, elsewhere{}
 	f.used = f.used[:0]
 	f.allowance.reset()
 	d := &req.Decision
@@ -71,7 +71,7 @@ func (f *flight) end() {
 	f.d.Duration = f.elapsed()
 	used := f.used[:0]
 	f.e, f.ctx, f.w, f.req, f.try, f.d, f.plan, f.mistake = nil, nil, nil, nil, nil, nil, nil, nil
-	f.attempt = Attempt{}
+	f.attempt, f.elsewhere = Attempt{}, elsewhere{}
 	f.used = used
 }
 
@@ -165,8 +165,12 @@ func (f *flight) choose(next Next) int {
 
 // pause waits before another step, if policy says so.
 func (f *flight) pause(r Reaction, next Next) *Error {
+	i := f.choose(next)
+	if i < 0 {
+		return nil // nothing is left to wait for
+	}
 	d := r.Pause()
-	if i := f.choose(next); i >= 0 && f.vendorChanges(i) {
+	if f.vendorChanges(i) {
 		d += time.Duration(f.plan.PauseBeforeVendorSwitchMS) * time.Millisecond
 	}
 	if d == 0 {

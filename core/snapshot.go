@@ -74,17 +74,6 @@ type Live struct {
 	Overridden bool
 }
 
-// ProviderLive is the state of one provider's keys in a snapshot.
-type ProviderLive struct {
-	// UsableKeys counts the keys that are in service and can be used for at least
-	// one of the provider's targets now, Keys all of them.
-	UsableKeys, Keys int
-}
-
-// FewKeys reports that less than half of the keys are usable: time to look after
-// them, before the pool is empty.
-func (p ProviderLive) FewKeys() bool { return 2*p.UsableKeys < p.Keys }
-
 // CircuitLive is the state of one circuit in a snapshot.
 type CircuitLive struct {
 	State circuit.State
@@ -125,7 +114,9 @@ type Snapshot struct {
 	Levels []Level
 	// Targets has one entry per target of the catalog.
 	Targets []Live
-	// Providers has one entry per provider of the catalog. Policies don't see it.
+	// Providers has one entry per provider of the catalog. Policies don't see it,
+	// and latencies and counts of probes make no new snapshot: [Engine.Providers]
+	// has the newest.
 	Providers []ProviderLive
 
 	// world is the state that the picture was taken of, so that a request never

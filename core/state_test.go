@@ -71,14 +71,14 @@ func TestEngine_AccountFaultRetiresTheKey(t *testing.T) {
 		if d, _ := r.ask(t.Context(), "assistant", v); d.Target != "a1" {
 			t.Errorf("after the key's time out %q answered", d.Target)
 		}
-		if err := r.SetKey("a", "k1", false, "op"); err != nil {
+		if err := r.SetKey("a", "k1", false, "op", "test"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
 		if d, _ := r.ask(t.Context(), "assistant", v); d.Target != "o1" {
 			t.Errorf("a key taken out by hand answered through %q", d.Target)
 		}
-		if r.SetKey("a", "k9", true, "op") == nil {
+		if r.SetKey("a", "k9", true, "op", "test") == nil {
 			t.Error("an unknown key was set")
 		}
 	})

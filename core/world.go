@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"hash/fnv"
 	"sync/atomic"
 	"time"
 
@@ -40,8 +41,10 @@ type targetState struct{ window *health.Window }
 
 // providerState is the state of one provider's nodes and keys.
 type providerState struct {
-	nodes *health.Rotation
-	keys  []*keyState
+	nodes  *health.Rotation
+	probes *health.Probes // nil where the nodes are not probed
+	keys   []*keyState
+	turn   atomic.Uint32 // of the keys, at probing
 }
 
 // registry keeps live state by name across revisions and catalogs, so that
@@ -49,15 +52,22 @@ type providerState struct {
 type registry struct {
 	cells   map[cellKey]*cell
 	targets map[string]*targetState
-	nodes   map[string]*health.Rotation
+	nodes   map[string]nodeSet
 	keys    map[string]*keyState
 	limits  limiters
+	random  Random
 }
 
-func newRegistry(a *accounts) registry {
+// nodeSet are the nodes of one provider, as long as they stay the same.
+type nodeSet struct {
+	rotation *health.Rotation
+	probes   *health.Probes
+}
+
+func newRegistry(a *accounts, random Random) registry {
 	return registry{
 		limits: newLimiters(a), cells: map[cellKey]*cell{}, targets: map[string]*targetState{},
-		nodes: map[string]*health.Rotation{}, keys: map[string]*keyState{},
+		nodes: map[string]nodeSet{}, keys: map[string]*keyState{}, random: random,
 	}
 }
 
@@ -66,7 +76,7 @@ func (r *registry) world(rev *Revision, now time.Duration, jitter func() float64
 	c, t := rev.Catalog, rev.Tables
 	w := &world{rev: rev, cells: make([][]*cell, len(t.UseCases))}
 	for i := range c.Providers {
-		w.providers = append(w.providers, r.provider(&c.Providers[i]))
+		w.providers = append(w.providers, r.provider(&c.Providers[i], now))
 	}
 	for i := range c.Targets {
 		w.targets = append(w.targets, r.target(&c.Targets[i]))
@@ -118,17 +128,24 @@ func priorP95(family string) time.Duration {
 
 // provider keeps the rotation while the nodes stay the same, and a key's state
 // while its secret does.
-func (r *registry) provider(p *Provider) *providerState {
+func (r *registry) provider(p *Provider, now time.Duration) *providerState {
 	weights := make([]int, len(p.Nodes))
 	sig := p.ID
 	for i, n := range p.Nodes {
 		weights[i] = max(n.Weight, 1)
 		sig += fmt.Sprintf("\x00%s\x00%d", n.BaseURL, n.Weight)
 	}
-	if r.nodes[sig] == nil {
-		r.nodes[sig] = health.NewRotation(weights)
+	set, known := r.nodes[sig]
+	if !known {
+		set.rotation = health.NewRotation(weights)
+		set.probes = health.NewProbes(set.rotation, health.DefaultProbes(), now, r.probeJitter(p.ID))
+		r.nodes[sig] = set
 	}
-	s := &providerState{nodes: r.nodes[sig]}
+	set.rotation.SetBalance(p.Balance)
+	s := &providerState{nodes: set.rotation}
+	if !p.NoProbes {
+		s.probes = set.probes
+	}
 	for _, k := range p.Keys {
 		id := p.ID + "\x00" + k.ID
 		switch old := r.keys[id]; {
@@ -140,4 +157,16 @@ func (r *registry) provider(p *Provider) *providerState {
 		s.keys = append(s.keys, r.keys[id])
 	}
 	return s
+}
+
+// probeJitter draws the jitter of a provider's probes, the same for the same
+// seed whatever requests run beside them. Probes call it one at a time.
+func (r *registry) probeJitter(provider string) func() float64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(provider)) // it never fails
+	id, n := h.Sum64(), 0
+	return func() float64 {
+		n++
+		return r.random.Float64(id, PurposeProbe, n)
+	}
 }

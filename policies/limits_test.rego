@@ -4,7 +4,8 @@ import data.spillway.limits
 
 targets := {
 	"o": {"family": "opus", "quota_group": "g"}, "s": {"family": "sonnet", "quota_group": "g"},
-	"h": {"family": "haiku", "quota_group": "g"}, "x": {"family": "novel", "quota_group": "g"},
+	"h": {"family": "haiku", "quota_group": "g"}, "p": {"family": "sol", "quota_group": "g"},
+	"l": {"family": "luna", "quota_group": "g"}, "x": {"family": "novel", "quota_group": "g"},
 }
 
 of(scope, name, id) := answer if {
@@ -17,7 +18,7 @@ changed(scope, name, id, changes) := answer if {
 }
 
 test_concurrency_by_family[target] if {
-	some target, most in {"o": 20, "s": 40, "h": 60, "x": 40}
+	some target, most in {"o": 20, "s": 40, "p": 40, "h": 60, "l": 80, "x": 40}
 	got := of("target", "target", target)
 	got.concurrency == {"limit": most, "queue": 100, "max_wait_ms": 5000}
 	got.rate.output_tokens_per_minute == 0

@@ -154,6 +154,7 @@ func (e *encoder) keyState(k *core.KeyState) note {
 	e.flag("usable", k.Usable)
 	e.text("kind", k.Kind.String())
 	e.text("by", k.By)
+	e.textIf("reason", k.Reason)
 	e.numberIf("left", int64(k.Left))
 	e.numberIf("total", int64(k.Total))
 	c := &change{kind: stateKey, subject: k.Provider, qualifier: k.Key}

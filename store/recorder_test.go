@@ -102,6 +102,7 @@ func TestRecord_EveryOtherEvent(t *testing.T) {
 			"budget", "t1", `{"target":"t1","use_case":"batch","tokens":499.25,"capacity":500,"zero_seconds":1.5}`,
 		},
 		{&core.LevelChange{At: at, UseCase: "batch", From: core.Healthy, To: core.Unhealthy}, "level", "batch", `{"use_case":"batch","from":"healthy","to":"unhealthy"}`},
+		{&core.KeyState{At: at, Provider: "p1", Key: "k1", By: "ann", Reason: "leaked"}, "key", "p1/k1", `{"provider":"p1","key":"k1","usable":false,"kind":"none","by":"ann","reason":"leaked"}`},
 		{&core.KeyState{At: at, Provider: "p1", Key: "k1", Kind: core.KindBilling, By: "vendor"}, "key", "p1/k1", `{"provider":"p1","key":"k1","usable":false,"kind":"billing","by":"vendor"}`},
 		{
 			&core.Override{At: at, Target: "t1", Hold: circuit.HoldOpen, By: "ann", Reason: "vendor <status> page", Until: at.Add(time.Hour)},

@@ -88,7 +88,7 @@ func addState(s *core.State, kind, subject, qualifier string, b *stateBody) {
 			Day: fromMicros(b.DayUS), Month: fromMicros(b.MonthUS), DayPico: b.DayPico, MonthPico: b.MonthPico,
 		}})
 	case stateKey:
-		s.Keys = append(s.Keys, core.KeyState{At: fromMicros(b.AtUS), Provider: subject, Key: qualifier, Kind: b.Kind, By: b.By})
+		s.Keys = append(s.Keys, core.KeyState{At: fromMicros(b.AtUS), Provider: subject, Key: qualifier, Kind: b.Kind, By: b.By, Reason: b.Reason})
 	case stateOverride:
 		s.Overrides = append(s.Overrides, core.Override{
 			At: fromMicros(b.AtUS), Target: subject, UseCase: qualifier, Hold: holdOf(b.Hold),

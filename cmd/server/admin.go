@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/spillway-llm/spillway/core"
 )
 
 // socketName is the running server's admin socket in its data folder. Whoever
@@ -36,8 +38,8 @@ func listenAdmin(data string) (net.Listener, error) {
 	return l, nil
 }
 
-// adminHandler serves a keeper and an engine's tick as JSON.
-func adminHandler(k keeper, e ticker) http.Handler {
+// adminHandler serves a keeper, a desk and an engine's tick as JSON.
+func adminHandler(k keeper, d providerDesk, e ticker) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) {
 		list, err := k.list(r.Context())
@@ -54,6 +56,18 @@ func adminHandler(k keeper, e ticker) http.Handler {
 	})
 	mux.HandleFunc("DELETE /keys/{id}", func(w http.ResponseWriter, r *http.Request) {
 		adminAnswer(w, struct{}{}, k.disable(r.Context(), r.PathValue("id")))
+	})
+	mux.HandleFunc("GET /providers", func(w http.ResponseWriter, r *http.Request) {
+		list, err := d.providers(r.Context())
+		adminAnswer(w, list, err)
+	})
+	mux.HandleFunc("POST /providers/keys", func(w http.ResponseWriter, r *http.Request) {
+		var o providerKeyOrder
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&o); err != nil {
+			adminAnswer(w, nil, fmt.Errorf("read order: %w", err))
+			return
+		}
+		adminAnswer(w, struct{}{}, d.setKey(r.Context(), o))
 	})
 	mux.HandleFunc("POST /tick", func(w http.ResponseWriter, _ *http.Request) { adminAnswer(w, tickOnce(e), nil) })
 	return mux
@@ -72,10 +86,13 @@ func adminAnswer(w http.ResponseWriter, body any, err error) {
 	_ = json.NewEncoder(w).Encode(body) // the command was interrupted
 }
 
-// adminClient is the keeper of a running server.
+// adminClient is the keeper and the desk of a running server.
 type adminClient struct{ http *http.Client }
 
-var _ keeper = adminClient{}
+var (
+	_ keeper       = adminClient{}
+	_ providerDesk = adminClient{}
+)
 
 // dialAdmin returns the keeper of the server that runs over a data folder; false
 // when none does.
@@ -104,6 +121,15 @@ func (c adminClient) list(ctx context.Context) (list []keyListed, err error) {
 
 func (c adminClient) disable(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, "/keys/"+url.PathEscape(id), nil, nil)
+}
+
+func (c adminClient) providers(ctx context.Context) (list []core.ProviderLive, err error) {
+	err = c.call(ctx, http.MethodGet, "/providers", nil, &list)
+	return list, err
+}
+
+func (c adminClient) setKey(ctx context.Context, o providerKeyOrder) error {
+	return c.call(ctx, http.MethodPost, "/providers/keys", o, nil)
 }
 
 // call sends one order and reads the answer into out.

@@ -41,6 +41,8 @@ func commands() []command {
 		{name: "serve", summary: "serve the gateway and the console (the default)", run: serve},
 		{name: "check-config", summary: "check the configuration file without serving", run: checkConfig},
 		{name: "keys", summary: "add, list and disable callers' keys", run: keys},
+		{name: "probe", summary: "ask every node for its models with every key; spends no tokens", run: probe},
+		{name: "providers", summary: "show nodes and keys of the running server, switch keys", run: providers},
 		{name: "simulate", summary: "run policies through an outage in virtual time", run: simulateCommand},
 		{name: "tick", summary: "do once what a server without background work leaves to a cron", run: tick},
 		{name: "version", summary: "print the version", run: printVersion},

@@ -54,7 +54,7 @@ func openFile(ctx context.Context, c *config.Config) (_ keeper, closeFile func()
 	if err != nil {
 		return nil, nil, err
 	}
-	r := newRules(db, nil, log)
+	r := newRules(db, nil, 0, log)
 	p, err := r.first(ctx, catalog)
 	if err != nil {
 		return nil, nil, err

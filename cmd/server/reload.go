@@ -61,8 +61,8 @@ func (s *Server) warn(c *config.Config) {
 	for _, w := range c.Warnings {
 		s.log.Warn("configuration", "finding", w.String())
 	}
-	if c.Listen != s.cfg.Listen || c.Data != s.cfg.Data || c.Console.Listen != s.cfg.Console.Listen ||
-		!slices.Equal(c.Console.Hosts, s.cfg.Console.Hosts) {
-		s.log.Warn("listen, data and console take effect at the next start")
+	if c.Listen != s.cfg.Listen || c.Data != s.cfg.Data || c.Timeouts != s.cfg.Timeouts ||
+		c.Console.Listen != s.cfg.Console.Listen || !slices.Equal(c.Console.Hosts, s.cfg.Console.Hosts) {
+		s.log.Warn("listen, data, console and timeouts take effect at the next start")
 	}
 }

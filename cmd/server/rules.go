@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spillway-llm/spillway/console"
 	"github.com/spillway-llm/spillway/core"
@@ -46,10 +47,10 @@ type rules struct {
 
 var _ console.Activator = (*rules)(nil)
 
-func newRules(db *store.DB, c checker, log *slog.Logger) *rules {
+func newRules(db *store.DB, c checker, connect time.Duration, log *slog.Logger) *rules {
 	return &rules{
 		db: db, checker: c, log: log, clock: core.NewSystemClock(),
-		upstream: upstream.New(upstream.Config{UserAgent: "spillway/" + version()}),
+		upstream: upstream.New(upstream.Config{UserAgent: "spillway/" + version(), ConnectTimeout: connect}),
 		callers:  newCallers(db, log),
 		// The second is the console's place: it needs an engine first, see tell.
 		recorders: core.Recorders{db, core.Discard{}, alarm{log}},
@@ -69,7 +70,7 @@ func (r *rules) open(ctx context.Context, catalog *core.Catalog) error {
 	if err != nil {
 		return err
 	}
-	r.engine, err = core.New(core.Config{Revision: p.Revision, Clock: r.clock, Recorder: r.recorders})
+	r.engine, err = core.New(core.Config{Revision: p.Revision, Clock: r.clock, Recorder: r.recorders, Prober: r.upstream})
 	if err != nil {
 		return err
 	}

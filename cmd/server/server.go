@@ -121,7 +121,7 @@ func (s *Server) openVendors(context.Context) error {
 		return err
 	}
 	s.onClose(worker.Close)
-	s.rules = newRules(s.db, worker, s.log)
+	s.rules = newRules(s.db, worker, s.cfg.Timeouts.Connect, s.log)
 	s.onClose(s.rules.close)
 	if len(s.cfg.Providers) > 0 {
 		return nil
@@ -221,7 +221,7 @@ func (s *Server) bind(address string) (string, error) {
 func (s *Server) openGateway(context.Context) error {
 	g, err := gateway.New(gateway.Config{
 		Engine: s.rules.engine, Access: s.rules.callers.table, Upstream: s.rules.upstream, Clock: s.rules.clock,
-		Simulated: s.vendors != nil,
+		Simulated: s.vendors != nil, WriteTimeout: s.cfg.Timeouts.Write,
 	})
 	s.gateway = g
 	return err
@@ -240,7 +240,7 @@ func (s *Server) listen(context.Context) error {
 	if s.cfg.Console.Listen != "" {
 		handlers = append(handlers, s.consoleOnly())
 	}
-	handlers = append(handlers, adminHandler(s.rules.callers, s.rules.engine))
+	handlers = append(handlers, adminHandler(s.rules.callers, engineDesk{s.rules.engine}, s.rules.engine))
 	for i := range s.listeners {
 		s.listeners[i].server = &http.Server{
 			Handler: handlers[i], ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -172,6 +173,9 @@ type setup struct {
 	tables   func(*core.Tables)
 	plan     func(*core.Plan)
 	config   func(*gateway.Config)
+	upstream func(*upstream.Config)
+	// probes starts the engine's background work, with probes.
+	probes bool
 }
 
 // planner changes the plans of another decider.
@@ -230,13 +234,27 @@ func build(t testing.TB, cat *core.Catalog, transport http.RoundTripper, changes
 			rev.Decider = planner{rev.Decider, c.plan}
 		}
 	}
-	var err error
-	if r.engine, err = core.New(core.Config{Revision: rev, Recorder: r.tape, Seed: 1}); err != nil {
-		t.Fatal(err)
+	to := upstream.Config{UserAgent: "spillway-test", Transport: transport}
+	for _, c := range changes {
+		if c.upstream != nil {
+			c.upstream(&to)
+		}
 	}
-	up := upstream.New(upstream.Config{UserAgent: "spillway-test", Transport: transport})
+	up := upstream.New(to)
 	if err := up.Replace(cat); err != nil {
 		t.Fatal(err)
+	}
+	engine := core.Config{Revision: rev, Recorder: r.tape, Seed: 1}
+	background := slices.ContainsFunc(changes, func(c setup) bool { return c.probes })
+	if background {
+		engine.Prober = up
+	}
+	var err error
+	if r.engine, err = core.New(engine); err != nil {
+		t.Fatal(err)
+	}
+	if background {
+		r.engine.Start()
 	}
 	keys, err := access.NewTable(
 		entry(freeKey, core.AudienceFree), entry(paidKey, core.AudiencePaid), entry(adminKey, core.AudienceAdmin))

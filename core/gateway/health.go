@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/circuit"
 )
 
 // healthPage is R8.1's document.
@@ -19,7 +20,8 @@ type healthPage struct {
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// modelHealth is one target's state.
+// modelHealth is one target's state. Healthy is what its traffic says: that its
+// nodes answer their probes is not enough (R57 of the field failures).
 type modelHealth struct {
 	Healthy           bool              `json:"healthy"`
 	Reason            string            `json:"reason,omitempty"`
@@ -38,16 +40,37 @@ type modelHealth struct {
 	Priced bool `json:"priced"`
 }
 
-// providerHealth is one provider's state.
+// providerHealth is the state of one provider's nodes and keys.
 type providerHealth struct {
-	Keys keyHealth `json:"keys"`
+	Nodes []nodeHealth `json:"nodes"`
+	Keys  keyHealth    `json:"keys"`
 }
 
-// keyHealth is the state of a pool of keys. Low asks for somebody to look at it.
+// nodeHealth is one node's state. Its probes are counted nowhere else.
+type nodeHealth struct {
+	ID        string      `json:"id"`
+	Region    string      `json:"region,omitempty"`
+	State     string      `json:"state"`
+	RestUntil *time.Time  `json:"rest_until,omitempty"`
+	LatencyMS int         `json:"latency_ms"`
+	Probes    probeHealth `json:"probes"`
+}
+
+// probeHealth counts a node's probes since the start.
+type probeHealth struct {
+	Sent    int `json:"sent"`
+	Good    int `json:"good"`
+	Bad     int `json:"bad"`
+	Invalid int `json:"invalid"`
+}
+
+// keyHealth is the state of a provider's keys, which are not named here. Low
+// asks for somebody to look at them, and so does any that probes found refused.
 type keyHealth struct {
-	Usable int  `json:"usable"`
-	Total  int  `json:"total"`
-	Low    bool `json:"low"`
+	Usable  int  `json:"usable"`
+	Total   int  `json:"total"`
+	Refused int  `json:"refused"`
+	Low     bool `json:"low"`
 }
 
 // cacheHealth is the emergency cache's; there is none yet, so both stay 0.
@@ -75,8 +98,8 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 		m.Priced = s.Catalog.Targets[i].Price.Known()
 		page.Models[s.Catalog.Targets[i].ID] = m
 	}
-	for i, p := range s.Providers {
-		page.Providers[s.Catalog.Providers[i].ID] = providerHealth{keyHealth{p.UsableKeys, p.Keys, p.FewKeys()}}
+	for _, p := range g.cfg.Engine.Providers() {
+		page.Providers[p.ID] = providerOf(&p)
 	}
 	for _, l := range g.cfg.Engine.Loads() {
 		if m, ok := page.Models[l.Target]; ok { // a reload may have come between
@@ -98,9 +121,35 @@ func healthOf(l *core.Live, useCases []string) modelHealth {
 		RequestsPerMinute: l.RequestsPerMinute,
 	}
 	for i, u := range useCases {
-		m.Circuits[u] = l.Circuits[i].State.String()
+		state := l.Circuits[i].State
+		m.Circuits[u] = state.String()
+		if state != circuit.Closed && m.Healthy {
+			m.Healthy, m.Reason = false, "circuit "+state.String()
+		}
+	}
+	if l.CoolingDown && m.Healthy {
+		m.Healthy, m.Reason = false, "cooling down"
 	}
 	return m
+}
+
+func providerOf(p *core.ProviderLive) providerHealth {
+	h := providerHealth{
+		Nodes: make([]nodeHealth, len(p.Nodes)),
+		Keys:  keyHealth{Usable: p.UsableKeys, Total: p.Keys, Refused: p.RefusedKeys(), Low: p.FewKeys()},
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		h.Nodes[i] = nodeHealth{
+			ID: n.ID, Region: n.Region, State: n.State.String(), LatencyMS: n.LatencyMS,
+			Probes: probeHealth{n.Probes.Sent, n.Probes.Good, n.Probes.Bad, n.Probes.Invalid},
+		}
+		if !n.RestUntil.IsZero() {
+			until := n.RestUntil.UTC()
+			h.Nodes[i].RestUntil = &until
+		}
+	}
+	return h
 }
 
 // overall is unhealthy when every use case is, and degraded when any isn't

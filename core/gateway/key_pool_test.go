@@ -179,7 +179,7 @@ func (s *pool) takeOutEachUsed(t *testing.T, n int, done <-chan struct{}) (out [
 		}
 		for key := range s.look() {
 			out = append(out, key)
-			if err := s.engine.SetKey("o", key, false, "ada"); err != nil {
+			if err := s.engine.SetKey("o", key, false, "ada", "test"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -217,7 +217,7 @@ func TestKeyPool_ByHandIsObeyedAtOnce(t *testing.T) {
 		if usable, _, _ := s.keys(t); failed != 0 || used[out[0]]+used[out[1]] != 0 || usable != 3 {
 			t.Errorf("an hour later %d requests failed, %v were used, %d are usable", failed, used, usable)
 		}
-		if err := s.engine.SetKey("o", out[0], true, "ada"); err != nil {
+		if err := s.engine.SetKey("o", out[0], true, "ada", "test"); err != nil {
 			t.Error(err)
 		}
 		if _, used = s.traffic(t, 10*time.Second); used[out[0]] == 0 || used[out[1]] != 0 {

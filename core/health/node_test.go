@@ -138,7 +138,8 @@ func TestHealthNames(t *testing.T) {
 	for got, want := range map[string]string{
 		health.NodeUp.String(): "up", health.NodeTrial.String(): "trial", health.NodeResting.String(): "resting",
 		health.NodeState(9).String(): "unknown", health.BalanceWeight.String(): "weight",
-		health.BalanceLatency.String(): "latency",
+		health.BalanceLatency.String(): "latency", health.ProbeInvalid.String(): "invalid",
+		health.ProbeGood.String(): "good", health.ProbeBad.String(): "bad", health.ProbeResult(9).String(): "unknown",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -46,7 +46,7 @@ func (s ProbeSettings) Check() error {
 // ProbeResult is what one probe says.
 type ProbeResult uint8
 
-// The results. The zero value is none.
+// The results. The zero value proves nothing.
 const (
 	// ProbeInvalid says nothing about the node: the probe itself was wrong.
 	ProbeInvalid ProbeResult = iota
@@ -55,6 +55,19 @@ const (
 	// ProbeBad is a server's error, or no answer in time.
 	ProbeBad
 )
+
+// String returns the result's name in health pages and console.
+func (r ProbeResult) String() string {
+	switch r {
+	case ProbeInvalid:
+		return "invalid"
+	case ProbeGood:
+		return "good"
+	case ProbeBad:
+		return "bad"
+	}
+	return "unknown"
+}
 
 // JudgeProbe tells what an HTTP status says, 0 for none: 2xx is good, 5xx and
 // no answer are bad, and everything else is a wrong probe, which proves neither
@@ -101,6 +114,31 @@ type probed struct {
 	running  bool
 	bad      int           // in a row
 	badSince time.Duration // the beginning of the first of them
+	view     ProbeView
+}
+
+// ProbeView counts the probes of one node since the start. They are no traffic:
+// no decision, no usage and no share of any limit is theirs (R57).
+type ProbeView struct {
+	// Sent counts all of them, the one that runs too.
+	Sent int
+	// Good, Bad and Invalid count the results; what was given up as lost has none.
+	Good, Bad, Invalid int
+	// Last is the newest result, if there is any.
+	Last ProbeResult
+}
+
+// Ended counts the probes that have a result.
+func (v ProbeView) Ended() int { return v.Good + v.Bad + v.Invalid }
+
+// View reads the counts of one node; the zero view for an index that is none.
+func (p *Probes) View(i int) ProbeView {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i < 0 || i >= len(p.nodes) {
+		return ProbeView{}
+	}
+	return p.nodes[i].view
 }
 
 // NewProbes returns the probes of a rotation's nodes, the first of which are
@@ -138,6 +176,7 @@ func (p *Probes) Due(now time.Duration) int {
 			continue
 		}
 		n.running, n.began = true, now
+		n.view.Sent++
 		n.due = now + p.interval()
 		return i
 	}
@@ -189,13 +228,17 @@ func (p *Probes) Result(now time.Duration, i int, res ProbeResult) (changed bool
 	if res == ProbeGood && now-n.began > p.Limit() {
 		res = ProbeBad
 	}
+	n.view.Last = res
 	switch res {
 	case ProbeGood:
+		n.view.Good++
 		n.bad = 0
 		return p.rotation.grant(now, i)
 	case ProbeBad:
+		n.view.Bad++
 		return p.badProbe(now, i, n)
 	case ProbeInvalid:
+		n.view.Invalid++
 	}
 	return false
 }

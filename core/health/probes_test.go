@@ -234,6 +234,28 @@ func TestProbes_Soon(t *testing.T) {
 	}
 }
 
+func TestProbes_Counts(t *testing.T) {
+	t.Parallel()
+	p := newProber(t, 1)
+	if got := p.p.View(0); got.Ended() != 0 || got.Sent != 0 {
+		t.Errorf("before the first: %+v", got)
+	}
+	for i, res := range []health.ProbeResult{health.ProbeGood, health.ProbeBad, health.ProbeBad, health.ProbeInvalid} {
+		p.probe(time.Duration(i)*5*time.Second, 0, res)
+	}
+	p.p.Due(20 * time.Second) // runs
+	got := p.p.View(0)
+	if want := (health.ProbeView{Sent: 5, Good: 1, Bad: 2, Invalid: 1, Last: health.ProbeInvalid}); got != want || got.Ended() != 4 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if p.p.Result(23*time.Second, 0, health.ProbeGood); p.p.View(0).Last != health.ProbeBad {
+		t.Error("a good answer after the limit was counted as good")
+	}
+	if p.p.View(-1) != (health.ProbeView{}) || p.p.View(1) != (health.ProbeView{}) {
+		t.Error("a node that is none has counts")
+	}
+}
+
 func TestJudgeProbe(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]health.ProbeResult{

@@ -65,26 +65,43 @@ func (r *Rotation) SetBalance(b Balance) {
 // in proportion to their shares, where u in [0, 1) is the draw. When there is
 // none it chooses among all (panic mode), because a vendor that is down
 // altogether must be found to be back (R8.3). It returns -1 without nodes.
-func (r *Rotation) Pick(now time.Duration, u float64) int {
+func (r *Rotation) Pick(now time.Duration, u float64) int { return r.PickOther(now, u, -1) }
+
+// PickOther chooses as [Rotation.Pick] does, but not node i while another can be
+// given the request: a retry goes elsewhere than where the connection has just
+// failed (R4.2).
+func (r *Rotation) PickOther(now time.Duration, u float64, i int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now = r.pass(now)
-	sum := 0.0
-	for i := range r.nodes {
-		if n := &r.nodes[i]; n.free(now) {
+	if n := r.node(i); n != nil && (len(r.nodes) == 1 || n.free(now) && !r.otherFree(now, i)) {
+		i = -1
+	}
+	sum, every := 0.0, 0.0
+	for j := range r.nodes {
+		n := &r.nodes[j]
+		if j == i {
+			continue
+		}
+		every += n.share(r.balance)
+		if n.free(now) {
 			sum += n.share(r.balance)
 		}
 	}
 	all := sum == 0
-	for i := range r.nodes {
-		if all {
-			sum += r.nodes[i].share(r.balance)
-		}
+	if all {
+		sum = every
 	}
-	left, picked := u*sum, -1
+	return r.draw(now, u*sum, i, all)
+}
+
+// draw finds the node at a place in the sum of the shares, and gives one on
+// trial its request. The caller holds mu.
+func (r *Rotation) draw(now time.Duration, left float64, except int, all bool) int {
+	picked := -1
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if !all && !n.free(now) {
+		if i == except || !all && !n.free(now) {
 			continue
 		}
 		picked = i
@@ -96,6 +113,36 @@ func (r *Rotation) Pick(now time.Duration, u float64) int {
 		r.nodes[picked].trial = now + trialLease
 	}
 	return picked
+}
+
+// OtherFree reports whether a node other than i may be given a request now.
+func (r *Rotation) OtherFree(now time.Duration, i int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.otherFree(r.pass(now), i)
+}
+
+func (r *Rotation) otherFree(now time.Duration, i int) bool {
+	for j := range r.nodes {
+		if j != i && r.nodes[j].free(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// OtherUp reports whether a node other than i is up: then what failed is the
+// node and not the provider.
+func (r *Rotation) OtherUp(now time.Duration, i int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now = r.pass(now)
+	for j := range r.nodes {
+		if j != i && r.nodes[j].state(now) == NodeUp {
+			return true
+		}
+	}
+	return false
 }
 
 // Call is how one attempt at a node ended.
@@ -113,28 +160,31 @@ type Call struct {
 
 // Ended notes the end of a call. An answer brings a node on trial up; a failed
 // connection rests its node for 5 s, doubling to 60 s while it goes on failing.
-// Calls that ran side by side with one that failed already change nothing.
-func (r *Rotation) Ended(now time.Duration, i int, c Call) {
+// Calls that ran side by side with one that failed already change nothing. It
+// reports whether the node's state changed.
+func (r *Rotation) Ended(now time.Duration, i int, c Call) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now = r.pass(now)
 	n := r.node(i)
 	if n == nil {
-		return
+		return false
 	}
 	since := n.rest == 0 || c.Begun > n.failedAt
 	if !c.Answered {
-		if since && n.state(now) != NodeResting {
+		if changed = since && n.state(now) != NodeResting; changed {
 			n.fail(now)
 		}
-		return
+		return changed
 	}
 	n.observe(c.Took)
 	n.servedAt = now
 	// With no other node it counts in any case: something answers.
 	if usable, _ := r.usable(now); since || usable == 0 {
+		changed = n.rest != 0
 		n.up()
 	}
+	return changed
 }
 
 // Failed notes a connection failure of a call whose beginning is not known. It

@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -192,4 +193,84 @@ func TestRotation_Properties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A retry goes elsewhere than where it failed, as long as there is elsewhere.
+func TestRotation_PickOther(t *testing.T) {
+	t.Parallel()
+	const now = 100 * time.Second
+	for name, tc := range map[string]struct {
+		weights []int
+		failed  []int // nodes that rest
+		not     int
+		want    []int // of 1000
+		other   bool
+	}{
+		"by_weight_among_the_others":   {[]int{5, 3, 2}, nil, 0, []int{0, 600, 400}, true},
+		"without_one_to_avoid":         {[]int{5, 3, 2}, nil, -1, []int{500, 300, 200}, true},
+		"an_index_that_is_none":        {[]int{5, 5}, nil, 7, []int{500, 500}, true},
+		"the_failed_one_rests_anyway":  {[]int{5, 3, 2}, []int{0}, 0, []int{0, 600, 400}, true},
+		"panic_among_the_others":       {[]int{5, 3, 2}, []int{0, 1, 2}, 0, []int{0, 600, 400}, false},
+		"up_is_better_than_to_rest":    {[]int{5, 3, 2}, []int{1, 2}, 0, []int{1000, 0, 0}, false},
+		"one_node_alone":               {[]int{5}, []int{0}, 0, []int{1000}, false},
+		"one_node_alone_that_is_up":    {[]int{5}, nil, 0, []int{1000}, false},
+		"no_nodes":                     {nil, nil, 0, nil, false},
+		"only_other_one_has_its_rests": {[]int{1, 1}, []int{1}, 1, []int{1000, 0}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := health.NewRotation(tc.weights)
+			for _, i := range tc.failed {
+				r.Failed(now, i)
+			}
+			if got := r.OtherFree(now, tc.not); got != tc.other {
+				t.Errorf("another node is free: %v, want %v", got, tc.other)
+			}
+			if got := r.OtherUp(now, tc.not); got != tc.other {
+				t.Errorf("another node is up: %v, want %v", got, tc.other)
+			}
+			got := make([]int, len(tc.weights))
+			for k := range 1000 {
+				if i := r.PickOther(now, (float64(k)+0.5)/1000, tc.not); i >= 0 {
+					got[i]++
+				}
+			}
+			if !slices.Equal(got, tc.want) && len(tc.want) > 0 {
+				t.Errorf("picked %v, want %v", got, tc.want)
+			}
+			if len(tc.failed) > 1 && !tc.other {
+				if at := r.NextChange(now); !r.OtherFree(at, tc.not) || r.OtherUp(at, tc.not) {
+					t.Error("a node on trial is free for a request, and not up")
+				}
+			}
+		})
+	}
+}
+
+func TestRotation_EndedSaysWhatChanged(t *testing.T) {
+	t.Parallel()
+	r := health.NewRotation([]int{1, 1})
+	answered := func(begun time.Duration) health.Call { return health.Call{Begun: begun, Answered: true} }
+	for i, step := range []struct {
+		at, begun time.Duration
+		ok, want  bool
+	}{
+		{1 * time.Second, 0, true, false},
+		{2 * time.Second, time.Second, false, true},
+		{3 * time.Second, time.Second, false, false}, // side by side
+		{4 * time.Second, time.Second, true, false},  // began before the failure
+		{8 * time.Second, 7 * time.Second, true, true},
+		{9 * time.Second, 8 * time.Second, true, false},
+	} {
+		c := health.Call{Begun: step.begun}
+		if step.ok {
+			c = answered(step.begun)
+		}
+		if got := r.Ended(step.at, 0, c); got != step.want {
+			t.Errorf("step %d: changed %v, want %v", i, got, step.want)
+		}
+	}
+	if r.Ended(0, 5, health.Call{}) {
+		t.Error("a node that is none changed")
+	}
 }

@@ -57,10 +57,10 @@ func TestRefusalsNameTheirPlace(t *testing.T) {
 		{"caps against each other", edited(t, limitsData, `"usd_per_day": 0, "usd_per_month": 0`, `"usd_per_day": 20, "usd_per_month": 10`), "limits.rego:12:1: contract", "usd_per_day is 20, above usd_per_month 10"},
 		{"cap of a plan", edited(t, limitsData, `"plans": {}`, `"plans": {"free": {"spend": {"usd_per_month": 5000000}}}`), "limits.rego:12:1: contract", "limits of plan free: spend: usd_per_month is 5e+06"},
 		{"output cap", edited(t, limitsData, `"max_output_tokens": 0`, `"max_output_tokens": 99000000`), "limits.rego:12:1: contract", "max_output_tokens is 99000000, not in 0..10000000"},
-		{"limits of no target", edited(t, limitsData, `"targets": {}`, `"targets": {"opus-9": {}}`), "config/limits/data.json:12:17: data", `"opus-9" is none of the targets`},
-		{"limits of no quota group", edited(t, limitsData, `"quota_groups": {}`, `"quota_groups": {"azure": {}}`), "config/limits/data.json:18:", `"azure" is none of the quota_groups`},
-		{"limits of no use case", edited(t, limitsData, `"use_cases": {}`, `"use_cases": {"cooking": {}}`), "config/limits/data.json:26:", `"cooking" is none of the use_cases`},
-		{"limits of no plan", edited(t, limitsData, `"plans": {}`, `"plans": {"gold": {}}`), "config/limits/data.json:27:", `"gold" is none of the plans`},
+		{"limits of no target", edited(t, limitsData, `"targets": {}`, `"targets": {"opus-9": {}}`), "config/limits/data.json:14:17: data", `"opus-9" is none of the targets`},
+		{"limits of no quota group", edited(t, limitsData, `"quota_groups": {}`, `"quota_groups": {"azure": {}}`), "config/limits/data.json:20:", `"azure" is none of the quota_groups`},
+		{"limits of no use case", edited(t, limitsData, `"use_cases": {}`, `"use_cases": {"cooking": {}}`), "config/limits/data.json:28:", `"cooking" is none of the use_cases`},
+		{"limits of no plan", edited(t, limitsData, `"plans": {}`, `"plans": {"gold": {}}`), "config/limits/data.json:29:", `"gold" is none of the plans`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,16 +20,16 @@ const stormy = `{
     {"id": "openai", "wire": "openai"}
   ],
   "targets": [
-    {"id": "claude-opus-5-5", "provider": "anthropic", "family": "opus", "context_tokens": 200000,
+    {"id": "claude-opus-5-5", "provider": "anthropic", "family": "haiku", "context_tokens": 200000,
      "first_content_ms": {"p50": 900, "p95": 2500}, "ms_per_token": 15, "usd_per_million": {"input": 4, "output": 20}},
     {"id": "gpt-6-sol", "provider": "openai", "family": "sol", "context_tokens": 200000,
      "first_content_ms": {"p50": 700, "p95": 1500}, "ms_per_token": 10, "usd_per_million": {"input": 2, "output": 10}}
   ],
   "traffic": [
-    {"use_case": "assistant", "audience": "free", "patience_s": 8, "rate": [{"from_s": 0, "per_s": 15}, {"from_s": 30, "per_s": 0}],
+    {"use_case": "assistant", "audience": "free", "patience_s": 8, "rate": [{"from_s": 0, "per_s": 6}, {"from_s": 30, "per_s": 0}],
      "mix": [{"share": 2, "task": "code", "input_tokens": 2000, "max_tokens": 1000, "output_tokens": 200, "stream": true},
              {"share": 1, "task": "simple", "quality": "cost", "input_tokens": 500, "max_tokens": 200, "output_tokens": 50}]},
-    {"use_case": "batch", "rate": [{"from_s": 5, "per_s": 5}],
+    {"use_case": "batch", "rate": [{"from_s": 5, "per_s": 3}],
      "mix": [{"priority": 2, "latency_budget_ms": 60000, "input_tokens": 3000, "max_tokens": 500, "output_tokens": 100}]}
   ],
   "phases": [

@@ -112,17 +112,20 @@ func newTunnel(s *Scenario, c Contender, o Options) (*tunnel, *stopwatch, error)
 	return t, watch, err
 }
 
-// hold lets every call past the circuits, which go on computing.
+// hold lets every call past the circuits, which go on computing. It renews the
+// holds long before they expire.
 func (t *tunnel) hold() error {
 	for _, target := range t.scenario.Targets {
 		err := t.engine.Hold(core.Override{
 			Target: target.ID, Hold: circuit.HoldClosed, By: "simulate", Reason: "a contender without circuits",
-			Until: start().Add(365 * 24 * time.Hour),
+			Until: t.clock.Wall().Add(core.MaxHold),
 		})
 		if err != nil {
 			return err
 		}
 	}
+	// A renewal asks for what was granted before.
+	t.clock.AfterFunc(core.MaxHold/2, func() { _ = t.hold() })
 	return nil
 }
 

@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/spillway-llm/spillway/core"
@@ -109,6 +110,8 @@ func TestPhase_Choice(t *testing.T) {
 			t.Parallel()
 			text := changed(t, `"from_s": 5, "to_s": 30, "provider": "anthropic", "region": "us", "failures": {"connect": 0.5, "timeout_connect": 0.5}`,
 				`"to_s": 50, "failures": {"invalid_request": 1}, `+c.choice)
+			// So few that no target is at its concurrency limit, which moves requests on.
+			text = strings.NewReplacer(`"per_s": 15}`, `"per_s": 2}`, `"per_s": 5}],`, `"per_s": 0.5}],`).Replace(text)
 			s := parsed(t, text)
 			s.Phases = s.Phases[:1]
 			// The keys share the traffic; the first target is used as long as it works.

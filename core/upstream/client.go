@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-llm/spillway/core"
 )
 
-// DefaultConnectTimeout bounds making a connection, the TLS handshake apart.
+// DefaultConnectTimeout bounds making a connection, and once more the TLS handshake.
 const DefaultConnectTimeout = 5 * time.Second
 
 // DefaultVersion is the anthropic-version that is spoken for callers who name
@@ -28,8 +28,12 @@ type Config struct {
 	Transport http.RoundTripper
 	// UserAgent is what vendors see; "" means "spillway".
 	UserAgent string
-	// ConnectTimeout bounds making a connection; 0 means [DefaultConnectTimeout].
+	// ConnectTimeout bounds making a connection, and then the TLS handshake; 0
+	// means [DefaultConnectTimeout].
 	ConnectTimeout time.Duration
+	// Dial replaces how the built-in transport reaches an address, for tests. Its
+	// context ends with ConnectTimeout.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Client calls providers. It is safe for concurrent use.
@@ -50,7 +54,7 @@ func New(cfg Config) *Client {
 		cfg.ConnectTimeout = DefaultConnectTimeout
 	}
 	if c.transport == nil {
-		c.transport = newTransport(cfg.ConnectTimeout)
+		c.transport = newTransport(cfg)
 	}
 	c.endpoints.Store(&map[string]*endpoint{})
 	return c
@@ -61,11 +65,18 @@ func New(cfg Config) *Client {
 // HTTP/1.1, which was cheaper than HTTP/2 at every load measured, takes no
 // proxy from the environment and asks for no compression, so that bytes pass
 // as they came.
-func newTransport(connect time.Duration) *http.Transport {
-	dialer := &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
+func newTransport(cfg Config) *http.Transport {
+	dial := cfg.Dial
+	if dial == nil {
+		dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext
+	}
 	return &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSHandshakeTimeout:    connect,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout)
+			defer cancel()
+			return dial(ctx, network, address)
+		},
+		TLSHandshakeTimeout:    cfg.ConnectTimeout,
 		MaxIdleConnsPerHost:    4096,
 		IdleConnTimeout:        90 * time.Second,
 		DisableCompression:     true,
@@ -131,13 +142,8 @@ type Call struct {
 // closes the answer's body; [ReadFailure] classifies what goes wrong there. The
 // error is a [*core.Error].
 func (c *Client) Do(ctx context.Context, call *Call) (*http.Response, error) {
-	if call.Key.Secret.Empty() && !call.Provider.Simulated {
-		// Without this the call would go out without a key, or with whatever a
-		// proxy on the way adds, and nobody would notice (R47).
-		return nil, &core.Error{
-			Op: "call node " + call.Node.ID, Kind: core.KindAuthProvider,
-			Err: fmt.Errorf("provider %q has no credential in key %q", call.Provider.ID, call.Key.ID),
-		}
+	if err := call.checkKey(); err != nil {
+		return nil, err
 	}
 	e, err := c.endpoint(call.Node)
 	if err != nil {
@@ -163,6 +169,18 @@ func (c *Client) Do(ctx context.Context, call *Call) (*http.Response, error) {
 		}
 	}
 	return res, nil
+}
+
+// checkKey refuses a call without a credential: it would go out with none, or
+// with whatever a proxy on the way adds, and nobody would notice (R47).
+func (call *Call) checkKey() error {
+	if !call.Key.Secret.Empty() || call.Provider.Simulated {
+		return nil
+	}
+	return &core.Error{
+		Op: "call node " + call.Node.ID, Kind: core.KindAuthProvider,
+		Err: fmt.Errorf("provider %q has no credential in key %q", call.Provider.ID, call.Key.ID),
+	}
 }
 
 // endpoint finds a node's addresses. A request that began before a reload may

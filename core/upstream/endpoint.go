@@ -11,7 +11,7 @@ import (
 // endpoint is one node's addresses, parsed once. It is immutable: requests
 // share its URLs.
 type endpoint struct {
-	messages, messagesBeta, completions url.URL
+	messages, messagesBeta, completions, models url.URL
 }
 
 // parseEndpoint reads a node's base URL. The paths are added to it, so it names
@@ -40,6 +40,7 @@ func parseEndpoint(base string) (*endpoint, error) {
 		messages:     at("/v1/messages", ""),
 		messagesBeta: at("/v1/messages", "beta=true"),
 		completions:  at("/v1/chat/completions", ""),
+		models:       at("/v1/models", ""),
 	}, nil
 }
 

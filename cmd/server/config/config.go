@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -25,8 +26,9 @@ type Config struct {
 	// Listen is the gateway's address.
 	Listen string
 	// Data is the folder of the database.
-	Data    string
-	Console Console
+	Data     string
+	Console  Console
+	Timeouts Timeouts
 	// Providers and Targets are empty together when the file names none: the
 	// environment's keys or the simulated vendors are then served.
 	Providers []core.Provider
@@ -41,6 +43,15 @@ type Console struct {
 	Listen string
 	// Hosts are further host names, beside loopback's, that a browser may use.
 	Hosts []string
+}
+
+// Timeouts are the time limits that belong to the machine. The others, to first
+// content, between pieces of content and for the whole request, are policy.
+type Timeouts struct {
+	// Connect bounds making a connection to a vendor, and then the TLS handshake.
+	Connect time.Duration
+	// Write bounds one write to a caller, who then counts as gone.
+	Write time.Duration
 }
 
 // LookupFunc finds an environment variable, as [os.LookupEnv] does.
@@ -128,6 +139,7 @@ func (in *reader) readConfig(top value, c *Config) {
 		"data":      func(v value) { c.Data = v.text() },
 		"console":   func(v value) { c.Console = readConsole(v) },
 		"presets":   func(value) {}, // read before all that refers to them
+		"timeouts":  func(v value) { c.Timeouts = readTimeouts(v) },
 		"providers": func(v value) { c.Providers = readProviders(v) },
 		"targets":   func(v value) { c.Targets = readTargets(v) },
 	})
@@ -187,6 +199,15 @@ func readConsole(v value) Console {
 		},
 	})
 	return c
+}
+
+func readTimeouts(v value) Timeouts {
+	var t Timeouts
+	v.object(fields{
+		"connect": func(v value) { t.Connect = v.duration(10*time.Millisecond, time.Minute) },
+		"write":   func(v value) { t.Write = v.duration(100*time.Millisecond, 10*time.Minute) },
+	})
+	return t
 }
 
 // address reads host:port to listen on.

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spillway-llm/spillway/cmd/server/config"
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/health"
 	"github.com/spillway-llm/spillway/core/price"
 )
 
@@ -28,9 +30,11 @@ data: /var/lib/spillway
 console:
   listen: 127.0.0.1:9091
   hosts: [Spillway.Example.com]
+timeouts: {connect: 1500ms, write: 45s}
 providers:
   - id: anthropic
     wire: anthropic
+    balance: latency
     nodes:
       - {url: "https://api.anthropic.com", region: "${REGION}", weight: 5}
       - {id: backup, url: "http://127.0.0.1:9999/a", weight: 2}
@@ -41,6 +45,7 @@ providers:
     wire: openai
     vendor: ourselves
     profile: vllm
+    probes: off
     nodes: [{url: "http://10.0.0.7:8000"}]
     keys: [{id: k, value: "${EMPTY}"}]
 targets:
@@ -90,6 +95,12 @@ func TestParse_Whole(t *testing.T) {
 	}
 	if !slices.Equal(a.Nodes, wantNodes) {
 		t.Errorf("nodes = %+v, want %+v", a.Nodes, wantNodes)
+	}
+	if c.Timeouts != (config.Timeouts{Connect: 1500 * time.Millisecond, Write: 45 * time.Second}) {
+		t.Errorf("timeouts = %+v", c.Timeouts)
+	}
+	if b := c.Providers[1]; a.Balance != health.BalanceLatency || a.NoProbes || b.Balance != health.BalanceWeight || !b.NoProbes {
+		t.Errorf("balances %v and %v, probes off %v and %v", a.Balance, b.Balance, a.NoProbes, b.NoProbes)
 	}
 	if got := a.Keys[1].Secret.Reveal(); got != "cost$5sk-oai-secret$" {
 		t.Errorf("key with dollars = %q", got)

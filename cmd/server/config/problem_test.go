@@ -34,7 +34,7 @@ func TestParse_Problems(t *testing.T) {
 		// want are parts of the one finding: place, path, what and remedy.
 		want []string
 	}{
-		"unknown_field":         {"falbacks: []\n", []string{"c.yaml:1:1: falbacks: unknown field", "known here: console, data, listen, presets, providers, targets"}},
+		"unknown_field":         {"falbacks: []\n", []string{"c.yaml:1:1: falbacks: unknown field", "known here: console, data, listen, presets, providers, targets, timeouts"}},
 		"misspelt_field":        {"\nconsole:\n  host: [a]\n", []string{"c.yaml:3:3: console.host: unknown field", `did you mean "hosts"?`}},
 		"misspelt_in_a_list":    {provider + "targets:\n  - {id: t, provider: a, contxt_tokens: 1, context_tokens: 8000}\n", []string{"c.yaml:3:26: targets[0].contxt_tokens", `"context_tokens"`}},
 		"swapped_letters":       {"lisetn: 127.0.0.1:1\n", []string{`did you mean "listen"?`}},
@@ -57,6 +57,15 @@ func TestParse_Problems(t *testing.T) {
 		"empty_list":            {"providers: []\n" + target, []string{"providers: is an empty list"}},
 		"empty_value":           {"data:\n", []string{"data: must be a text, and is empty"}},
 		"wire":                  {strings.Replace(provider, "anthropic", "antropic", 1) + target, []string{`wire: "antropic" is not known`, `did you mean "anthropic"?`}},
+		"balance_word":          {strings.Replace(withNode(`{url: "https://a.example"}, {url: "https://b.example"}`), "id: a,", "id: a, balance: lateny,", 1), []string{`providers[0].balance: "lateny" is not known`, `did you mean "latency"?`}},
+		"balance_unused":        {strings.Replace(provider, "id: a,", "id: a, balance: weight,", 1) + target, []string{"c.yaml:1:30: providers[0].balance: there is nothing to balance", "name another node"}},
+		"probes_word":           {strings.Replace(provider, "id: a,", "id: a, probes: false,", 1) + target, []string{`providers[0].probes: "false" is not known`, "one of: on, off"}},
+		"timeout_unknown":       {"timeouts: {idle: 3s}\n", []string{`timeouts.idle: unknown field "idle"`, "known here: connect, write"}},
+		"timeout_without_unit":  {"timeouts: {connect: 5}\n", []string{`timeouts.connect: "5" is no time`, "5s"}},
+		"timeout_too_short":     {"timeouts: {write: 1ms}\n", []string{`timeouts.write: "1ms" is not in 100ms..10m0s`}},
+		"timeout_too_long":      {"timeouts: {connect: 2m}\n", []string{`timeouts.connect: "2m" is not in 10ms..1m0s`}},
+		"timeout_empty":         {"timeouts: {connect: }\n", []string{"timeouts.connect: must be a text, and is empty"}},
+		"timeouts_no_mapping":   {"timeouts: 5s\n", []string{"timeouts: must be a mapping"}},
 		"address":               {"listen: 8080\n", []string{`listen: "8080" is no address`, "127.0.0.1:8080"}},
 		"id_with_newline":       {withNode(`{id: "a\nb", url: "https://a.example"}`), []string{"can't be an id"}},
 		"url_no_scheme":         {withNode(`{url: a.example}`), []string{`nodes[0].url: "a.example" is no http or https URL`}},

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/spillway-llm/spillway/core"
+	"github.com/spillway-llm/spillway/core/health"
 )
 
 func readProviders(v value) []core.Provider {
@@ -24,11 +25,17 @@ func readProvider(v value) core.Provider {
 	var p core.Provider
 	var profile core.Profile
 	seen := v.object(fields{
-		"id":      func(v value) { p.ID = v.id() },
-		"wire":    func(v value) { p.Wire = core.Wire(v.oneOf(string(core.WireAnthropic), string(core.WireOpenAI))) },
-		"vendor":  func(v value) { p.Vendor = v.id() },
-		"nodes":   func(v value) { p.Nodes = readNodes(v) },
-		"keys":    func(v value) { p.Keys = readKeys(v) },
+		"id":     func(v value) { p.ID = v.id() },
+		"wire":   func(v value) { p.Wire = core.Wire(v.oneOf(string(core.WireAnthropic), string(core.WireOpenAI))) },
+		"vendor": func(v value) { p.Vendor = v.id() },
+		"nodes":  func(v value) { p.Nodes = readNodes(v) },
+		"keys":   func(v value) { p.Keys = readKeys(v) },
+		"balance": func(v value) {
+			if v.oneOf(health.BalanceWeight.String(), health.BalanceLatency.String()) == health.BalanceLatency.String() {
+				p.Balance = health.BalanceLatency
+			}
+		},
+		"probes":  func(v value) { p.NoProbes = v.oneOf("on", "off") == "off" },
 		"profile": func(v value) { profile = v.profile() },
 	})
 	_, given := seen["profile"]
@@ -39,6 +46,9 @@ func readProvider(v value) core.Provider {
 		v.checkProfile(&p, given)
 	}
 	v.require(seen, "id", "wire", "nodes", "keys")
+	if balance, given := seen["balance"]; given && len(p.Nodes) == 1 {
+		balance.refuse("name another node, or leave it out", "there is nothing to balance between: the provider has one node")
+	}
 	if p.Vendor == "" {
 		p.Vendor = p.ID
 	}

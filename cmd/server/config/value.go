@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -196,6 +197,22 @@ func (v value) whole(least, most int) int {
 		v.refuse("", "%s is not in %d..%d", v.show(), least, most)
 	default:
 		return n
+	}
+	return 0
+}
+
+// duration reads a time with its unit, in a range.
+func (v value) duration(least, most time.Duration) time.Duration {
+	s := v.text()
+	d, err := time.ParseDuration(s)
+	switch {
+	case s == "":
+	case err != nil:
+		v.refuse("write a number with its unit, for example 5s or 1m30s", "%s is no time", v.show())
+	case d < least || d > most:
+		v.refuse("", "%s is not in %v..%v", v.show(), least, most)
+	default:
+		return d
 	}
 	return 0
 }
