@@ -138,8 +138,8 @@ func (in *reader) readConfig(top value, c *Config) {
 		"listen":    func(v value) { c.Listen = v.address() },
 		"data":      func(v value) { c.Data = v.text() },
 		"console":   func(v value) { c.Console = readConsole(v) },
-		"timeouts":  func(v value) { c.Timeouts = readTimeouts(v) },
 		"presets":   func(value) {}, // read before all that refers to them
+		"timeouts":  func(v value) { c.Timeouts = readTimeouts(v) },
 		"providers": func(v value) { c.Providers = readProviders(v) },
 		"targets":   func(v value) { c.Targets = readTargets(v) },
 	})

@@ -44,8 +44,8 @@ providers:
   - id: local
     wire: openai
     vendor: ourselves
-    probes: off
     profile: vllm
+    probes: off
     nodes: [{url: "http://10.0.0.7:8000"}]
     keys: [{id: k, value: "${EMPTY}"}]
 targets:
