@@ -31,6 +31,8 @@ test_what_all_share if {
 		got.min_calls == 10
 		got.half_open_permits == 3
 		got.success_threshold == 2
+		got.slow_call_ms == 0
+		got.slow_rate_permille == 0
 	}
 }
 

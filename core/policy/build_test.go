@@ -102,6 +102,26 @@ func TestTablesReachTheEngine(t *testing.T) {
 	}
 }
 
+// Slow calls count as failures only where a policy says so (R1.1).
+func TestSlowCallsAreThePolicysChoice(t *testing.T) {
+	t.Parallel()
+	const data = "config/circuits/data.json"
+	p, ps := build(t, policy.Options{}, edited(t, data, `"payments": {"budget"`, `"payments": {"slow_call_ms": 4000, "slow_rate_permille": 600, "budget"`))
+	if ps.Failed() {
+		t.Fatal(ps)
+	}
+	for useCase, want := range map[string][2]int{"payments": {4000, 600}, "batch": {}} {
+		u, _ := p.Revision.Tables.UseCaseIndex(useCase)
+		if c := p.Revision.Tables.Circuits[u][0]; c.SlowCallMS != want[0] || c.SlowRatePermille != want[1] {
+			t.Errorf("%s: slow after %d ms at %d permille, want %v", useCase, c.SlowCallMS, c.SlowRatePermille, want)
+		}
+	}
+	_, ps = build(t, policy.Options{}, edited(t, data, `"slow_rate_permille": 0`, `"slow_rate_permille": 300`))
+	if !ps.Failed() || !strings.Contains(ps.Error(), "slow_rate_permille is 300 without slow_call_ms") {
+		t.Errorf("a rate without a time was let in: %v", ps)
+	}
+}
+
 func TestLimitsReachTablesAndGrants(t *testing.T) {
 	t.Parallel()
 	changes := edited(t, limitsData, `"targets": {}`, `"targets": {"haiku": {"concurrency": {"limit": 3}, "rate": {"requests_per_minute": 9}}}`)

@@ -179,7 +179,8 @@ func (t *tabulator) circuits(useCase string) ([]circuit.Settings, []retry.Budget
 			ErrorRatePermille: r.number("error_rate_permille", 1, most), MinCalls: r.number("min_calls", 1, most),
 			OpenForMS: r.number("open_for_ms", 1, most), OpenForMaxMS: r.number("open_for_max_ms", 1, most),
 			HalfOpenPermits: r.number("half_open_permits", 1, most), SuccessThreshold: r.number("success_threshold", 1, most),
-			LeaseMS: r.number("lease_ms", 1, most),
+			LeaseMS: r.number("lease_ms", 1, most), SlowCallMS: r.number("slow_call_ms", 0, most),
+			SlowRatePermille: r.number("slow_rate_permille", 0, most),
 		}
 		budget := r.field("budget")
 		if err := r.done(); err != nil {
