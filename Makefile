@@ -26,6 +26,9 @@ test-deps: # a C compiler for SQLite, a browser for the console's tests, the cli
 	@for b in $(BROWSERS); do command -v $$b >/dev/null && exit 0; done; \
 	  if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -yq --no-install-recommends chromium; \
 	  else echo "install chromium: the console's tests drive a browser" >&2; exit 1; fi
+	@command -v sqlite3 >/dev/null && exit 0; \
+	  if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -yq --no-install-recommends sqlite3; \
+	  else echo "install sqlite3: the auditor's tests ask as an auditor does" >&2; exit 1; fi
 	@set -e; for n in $(NODE); do [ $$n/node_modules/.package-lock.json -nt $$n/package-lock.json ] || \
 	  (echo "cd $$n && npm ci" && cd $$n && npm ci --no-audit --no-fund --loglevel=error); done
 
