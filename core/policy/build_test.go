@@ -102,6 +102,15 @@ func TestTablesReachTheEngine(t *testing.T) {
 	}
 }
 
+// A setting that nothing acts on yet is refused, not believed.
+func TestAliasIsRefused(t *testing.T) {
+	t.Parallel()
+	_, ps := build(t, policy.Options{}, edited(t, "config/disclosure/data.json", `"free": false, "paid"`, `"free": true, "paid"`))
+	if !ps.Failed() || !strings.Contains(ps.Error(), "alias_model is not supported yet") {
+		t.Errorf("got %v", ps)
+	}
+}
+
 // Slow calls count as failures only where a policy says so (R1.1).
 func TestSlowCallsAreThePolicysChoice(t *testing.T) {
 	t.Parallel()

@@ -272,6 +272,10 @@ func (t *tabulator) disclosure(useCase string, audience core.Audience, s core.Si
 	if d.Detail == core.DetailAdmin && audience != core.AudienceAdmin {
 		r.fail("%s: detail admin is for the admin audience alone (R11.3)", what)
 	}
+	if d.AliasModel {
+		// A setting that acts on nothing would be believed (R27).
+		r.fail("%s: alias_model is not supported yet: answers name the model that gave them; set it to false", what)
+	}
 	checkText(r, what, d.Text)
 	t.finish(entryDisclosure, r, nil)
 	return d
