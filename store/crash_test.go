@@ -87,15 +87,18 @@ func underLoad(db *store.DB, path string) error {
 		return err
 	}
 	var n atomic.Int64
-	var mu sync.Mutex
+	var mu sync.Mutex // guards ready and the file
+	var ready bool
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for i := 0; ; i++ {
 				db.Record(&core.Decision{ID: fmt.Sprint(i), At: time.Now(), Tags: strings.Repeat("x", 500)})
 				mu.Lock()
-				if n.Add(1) == 3000 {
-					fmt.Println("ready", 3000)
+				// A batch must be in the file, so that there is something to lose the rest of.
+				if n.Add(1) >= 3000 && !ready && db.Stats().Written >= 500 {
+					ready = true
+					fmt.Println("ready", n.Load())
 				}
 				var b [8]byte
 				binary.LittleEndian.PutUint64(b[:], uint64(n.Load()))
